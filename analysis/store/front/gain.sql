@@ -39,7 +39,7 @@ COMMENT ON COLUMN main.model_gain.n_layers IS 'Number of transformer blocks, L [
 COMMENT ON COLUMN main.model_gain.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN main.model_gain.n_heads IS 'Query heads per block [1]';
 COMMENT ON COLUMN main.model_gain.d_head IS 'Width of one head [1]';
-COMMENT ON COLUMN main.model_gain.n_parameters IS 'Number of parameters. Of a GGUF file, all that it holds: an output matrix stored beside the embedding counts, though the released model may tie them, as Qwen2.5 does [1]';
+COMMENT ON COLUMN main.model_gain.n_parameters IS 'Number of parameters. Of a GGUF file, all that it holds: an output matrix stored beside the embedding counts. The released model may tie the two, as Qwen2.5 does [1]';
 COMMENT ON COLUMN main.model_gain.prompt_set IS 'Prompt set that the means go over [-]';
 COMMENT ON COLUMN main.model_gain.n_prompts IS 'Prompts that the means go over [1]';
 COMMENT ON COLUMN main.model_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';

@@ -55,7 +55,7 @@ COMMENT ON COLUMN main.model.d_head IS 'Width of one head, as the model has it; 
 COMMENT ON COLUMN main.model.d_ffn IS 'Inner width of the feed-forward layer; NULL where no block has such a layer [1]';
 COMMENT ON COLUMN main.model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN main.model.n_context IS 'Longest input the configuration admits [tokens]';
-COMMENT ON COLUMN main.model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown. Of a GGUF file, all that it holds: an output matrix stored beside the embedding counts, though the released model may tie them, as Qwen2.5 does [1]';
+COMMENT ON COLUMN main.model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown. Of a GGUF file, all that it holds: an output matrix stored beside the embedding counts. The released model may tie the two, as Qwen2.5 does [1]';
 COMMENT ON COLUMN main.model.head_density IS 'rho = n_heads / d_head, section 5.4 of the paper; the paper''s own variant: raw.density [1]';
 COMMENT ON COLUMN main.model.norm_kind IS 'Normalisation layer of the blocks: LayerNorm or RMSNorm [-]';
 COMMENT ON COLUMN main.model.norm_position IS 'Where the norm sits: pre, post, sandwich or output [-]';

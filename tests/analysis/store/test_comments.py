@@ -93,9 +93,7 @@ def test_a_published_column_is_of_one_prompt_set_which_its_comment_names_with_it
             there = of_metric[of_metric["prompt_set"] == prompt_set]
             n = there["n"].unique()
             assert len(n) == 1
-            assert f"the {n[0]} prompts of " in comment or (
-                n[0] == 1 and "one prompt of" in comment
-            )
+            assert f"the {n[0]} prompts of ".replace("1 prompts", "one prompt") in comment
             taken = rows.dropna(subset=[column]).set_index("model_id")[column]
             assert set(taken.index) == set(there["model_id"])
             for model_id, value in taken.items():
