@@ -237,6 +237,20 @@ def test_a_mean_by_lab_that_rests_on_one_model_is_noted_with_the_lab(store):
     assert note.startswith(f"lab: {', '.join(sizes[sizes == 1].index)} rest")
 
 
+def test_a_lab_of_one_model_and_its_fine_tuned_one_rests_on_one(store):
+    figures = by_pandas.published_model().dropna(subset="gain_last_block")
+    roots = figures["base_model_id"].fillna(figures["model_id"]).groupby(figures["lab"]).nunique()
+    sizes = figures.groupby("lab").size()
+    both = [*sizes.index[(sizes > 1) & (roots == 1)]]
+    assert len(both) == 2
+    sql = "SELECT lab, avg(gain_last_block) FROM published_model GROUP BY lab"
+    (note,) = [note for note in noted(store, sql) if note.startswith("lab: ")]
+    assert all(name in note for name in both)
+    suites = sql.replace("lab, avg", "lab, suite, avg").replace("BY lab", "BY lab, suite")
+    (note,) = [note for note in noted(store, suites) if note.startswith("lab: ")]
+    assert note.count("EleutherAI") <= 1
+
+
 def test_a_table_that_lacks_a_measured_model_beside_others_says_which(store):
     lacking = set(by_pandas.runs("prompts")["model_id"]) - set(by_pandas.attention()["model_id"])
     assert len(lacking) == 1

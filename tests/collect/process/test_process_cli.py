@@ -196,3 +196,14 @@ def test_half_a_sign_is_blamed_on_what_was_read_and_no_encoding():
         assert ended == code
         assert ("PYTHONIOENCODING" in hint) == (code == 5)
         assert ("half of a character" in problem) == (code == 2)
+
+
+def test_libraries_of_others_that_python_cannot_use_are_blamed_on_the_variable(monkeypatch):
+    for value, code in ((None, 70), ("/usr/lib/R/lib", 2)):
+        monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+        if value:
+            monkeypatch.setenv("LD_LIBRARY_PATH", value)
+        problem, hint, ended = thermoscope.worded(ImportError("_ssl.so: undefined symbol: f"))
+        assert ended == code
+        assert ("LD_LIBRARY_PATH" in problem) == (code == 2)
+        assert ("system2" in hint) == (code == 2)
