@@ -15,7 +15,7 @@ from analysis.drawing.theme import INK, series
 
 #: Colour (after Okabe and Ito, safe for colour-blind readers; blue and brown a little lighter
 #: for the dark page) and shape of each lab.
-_LOOKS: dict[str, tuple[str, str]] = {
+LOOKS: dict[str, tuple[str, str]] = {
     "EleutherAI": ("#1F83C9", "triangle-down"),
     "Meta": ("#D55E00", "circle"),
     "BigScience": ("#009E73", "square"),
@@ -29,34 +29,21 @@ _LOOKS: dict[str, tuple[str, str]] = {
     "thermoscope": (INK, "circle"),
 }
 #: The labs in the order of legends and rows.
-ORDER = tuple(_LOOKS)
+ORDER = tuple(LOOKS)
 
 
 def lab_colour(rows: pd.DataFrame) -> alt.Color:
     """Return the colour of each lab that the frame has in its column `lab`; others are grey."""
     labs = _present(rows["lab"])
-    scale = series(labs, [_LOOKS[lab][0] if lab in _LOOKS else INK for lab in labs])
+    scale = series(labs, [LOOKS[lab][0] if lab in LOOKS else INK for lab in labs])
     return alt.Color("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
 
 
 def lab_shape(rows: pd.DataFrame) -> alt.Shape:
     """Return the shape of each lab that the frame has in its column `lab`; others are discs."""
     labs = _present(rows["lab"])
-    scale = series(labs, [_LOOKS[lab][1] if lab in _LOOKS else "circle" for lab in labs])
+    scale = series(labs, [LOOKS[lab][1] if lab in LOOKS else "circle" for lab in labs])
     return alt.Shape("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
-
-
-def borrowed(look: str, lab: str) -> bool:
-    """Return whether a colour or shape of a lab stands for something else; a disc is anyone's.
-
-    >>> borrowed("#d55e00", "Meta"), borrowed("#d55e00", "above 1"), borrowed("#70777f", "text")
-    (False, True, False)
-    >>> borrowed("square", "BigScience"), borrowed("square", "as printed"), borrowed("circle", "")
-    (False, True, False)
-    """
-    looked = look.lower()
-    whose = {name for name, looks in _LOOKS.items() if looked in (it.lower() for it in looks)}
-    return looked not in (INK, "circle") and bool(whose) and lab not in whose
 
 
 def _present(labs: Iterable[str]) -> list[str]:

@@ -138,8 +138,3 @@ def as_text(replies: Sequence[Answer]) -> str:
     kinds = [entry.answer for entry in replies]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(sorted(kinds)))
     return "\n".join([*lines, f"{len(replies)} types: {counts}"])
-
-
-def is_current(path: Path) -> bool:
-    """Return whether the page says what the code says."""
-    return path.is_file() and path.read_text(encoding="utf-8") == as_markdown(answers())

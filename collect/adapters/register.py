@@ -27,10 +27,6 @@ def _layouts() -> tuple[Adapter, ...]:
 
 LAYOUTS = _layouts()
 
-#: Layouts of which everything is defined, and those that lack something and say what and why.
-WHOLE = tuple(layout for layout in LAYOUTS if not layout.lacks)
-IN_PART = tuple(layout for layout in LAYOUTS if layout.lacks)
-
 #: The adapter of every known ``model_type``.
 ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}
 

@@ -1,6 +1,6 @@
 """What a chart draws: its encodings, however it is layered."""
 
-from analysis.drawing import labs
+from analysis.drawing.labs import INK, LOOKS
 
 
 def encodings(node):
@@ -15,15 +15,22 @@ def encodings(node):
             yield from encodings(value)
 
 
+def is_borrowed(look, lab):
+    """Return whether a colour or shape of a lab stands for something else; a disc is anyone's."""
+    looked = look.lower()
+    whose = {name for name, looks in LOOKS.items() if looked in (it.lower() for it in looks)}
+    return looked not in (INK, "circle") and bool(whose) and lab not in whose
+
+
 def borrowed(node):
     """Return colours and shapes of labs that stand for something else in a specification."""
     if isinstance(node, list):
         return [colour for item in node for colour in borrowed(item)]
     if not isinstance(node, dict):
-        return [node] if isinstance(node, str) and labs.borrowed(node, "") else []
+        return [node] if isinstance(node, str) and is_borrowed(node, "") else []
     if {"domain", "range"} <= set(node) and isinstance(node["range"], list):
         pairs = zip(node["domain"], node["range"], strict=False)
-        return [it for name, it in pairs if isinstance(it, str) and labs.borrowed(it, name)]
+        return [it for name, it in pairs if isinstance(it, str) and is_borrowed(it, name)]
     # Neither data nor the cells of a legend's scale of grey are marks of a lab.
     drawn = [it for name, it in node.items() if name not in ("datasets", "field", "symbolType")]
     return [look for it in drawn for look in borrowed(it)]

@@ -71,25 +71,20 @@ def two_signs(store: Store) -> pd.DataFrame:
     return rows.assign(model=names, block=rows["metric"].map(BLOCKS))
 
 
-def factor(gain: float) -> str:
-    """Return a gain as a factor, as in ×0.80."""
-    return f"×{prose.number(gain)}"
-
-
 def finding(rows: pd.DataFrame) -> str:
     """Return what the two rows of one model show."""
     by_metric = rows.set_index("metric")["gain_mean"]
     model, last, average = rows["model"].iloc[0], *(by_metric[name] for name in BLOCKS)
     return (
         f"One network, two signs: {model} {_changes(last)} its vectors in the last block "
-        f"({factor(last)}), and on average {_changes(average)} them ({factor(average)})."
+        f"({_factor(last)}), and on average {_changes(average)} them ({_factor(average)})."
     )
 
 
 def chart_two_signs(rows: pd.DataFrame) -> alt.LayerChart:
     """Draw the gains of one model, each from the line at 1; ``rows`` are those of `two_signs`."""
     drawn = rows.assign(
-        said=[f"{factor(gain)} {_side(gain)}" for gain in rows["gain_mean"]], at=1.0
+        said=[f"{_factor(gain)} {_side(gain)}" for gain in rows["gain_mean"]], at=1.0
     )
     low, high = float(rows["gain_mean"].min()), float(rows["gain_mean"].max())
     scale = alt.Scale(type="log", domain=[low / ROOM, high * ROOM * ROOM], nice=False)
@@ -127,3 +122,7 @@ def _side(gain: float) -> str:
 
 def _changes(gain: float) -> str:
     return "shortens" if gain < 1 else "lengthens"
+
+
+def _factor(gain: float) -> str:
+    return f"×{prose.number(gain)}"

@@ -7,7 +7,7 @@ import torch
 
 from collect.adapters import ADAPTERS
 from collect.adapters.layouts import codegen, contiguous, interleaved
-from collect.adapters.register import WHOLE
+from collect.adapters.register import LAYOUTS
 from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.deviations import rebuilt_attention
 from collect.model.forward.passes import inputs
@@ -222,7 +222,9 @@ def test_it_is_placed_without_weights_as_with_them(name):
     assert placed.head_weights(0).query.is_meta
 
 
-WHOLE_TYPES = {model_type for layout in WHOLE for model_type in layout.model_types}
+WHOLE_TYPES = {
+    model_type for layout in LAYOUTS if not layout.lacks for model_type in layout.model_types
+}
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -15,7 +15,7 @@ from analysis.drawing import labs, theme
 from analysis.tidy.errors import AnalysisError
 from tests.analysis.delia2026.pages import figures
 from tests.analysis.delia2026.pages.figures import QUARTO
-from tests.analysis.drawn import borrowed, encodings
+from tests.analysis.drawn import borrowed, encodings, is_borrowed
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
     taken = {
         path.name
         for path, source in sources.items()
-        if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
+        if any(is_borrowed(colour, "") for colour in numbers.findall(source))
     }
     assert taken == {"labs.py"}
 
