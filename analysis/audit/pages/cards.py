@@ -220,28 +220,23 @@ def _small(text: str) -> str:
 
 
 def planted_line(rates: pd.DataFrame) -> str:
-    """Return how often the rule gives each verdict of a claim under each planted truth.
+    """Return how often the rule gives each verdict of a claim under each planted truth: a table.
 
     ``rates`` has rows of table ``verdict_rate`` of one claim. Wrong labels are named where they
     change anything.
     """
-    by_name = {
-        key: ", ".join(
-            f"{row['verdict']} {prose.number(row['probability'], 3)}"
-            for row in rows.sort_values("probability", ascending=False).to_dict("records")
-            if row["probability"] > 0
-        )
-        for key, rows in rates.groupby(["truth", "wrong_labels"])
-    }
-    named = [
-        f"where {truth} rules{' and labels are wrong' if is_wrong else ''}: {text}"
-        for (truth, is_wrong), text in by_name.items()
-        if not is_wrong or text != by_name[truth, False]
-    ]
-    n_papers = prose.count(int(rates["n_papers"].iloc[0]))
+    known = rates[rates["probability"] > 0]
+    wide = known.pivot_table("probability", ["truth", "wrong_labels"], "verdict", fill_value=0.0)
+    wide = wide[[it for it in claims.VERDICTS if it in wide]]
+    is_told = wide.droplevel("wrong_labels").reset_index().duplicated().to_numpy()
+    n_papers = int(rates["n_papers"].iloc[0])
+    shown = (n_papers * wide[~is_told]).map(lambda it: prose.count(round(it))).reset_index()
+    truths = shown["truth"] + shown["wrong_labels"].map({True: ", labels wrong", False: ""})
+    heads = {"truth": "What decides the gain"} | {it: it.capitalize() for it in map(str, wide)}
     return (
-        f"*How sure is the rule?* Share of {n_papers} simulated papers with each verdict, "
-        f"{'; '.join(named)}. ([How](#sec-verdict-rule))"
+        f"*How sure is the rule?* Of {prose.count(n_papers)} simulated data sets for each truth, "
+        "how many get each verdict ([how](#sec-verdict-rule)):\n\n"
+        f"{prose.pipe_table(shown.assign(truth=truths), heads)}"
     )
 
 
@@ -255,7 +250,7 @@ def near_certain(rates: pd.DataFrame) -> str:
         return ""
     ends = dict.fromkeys(f"{math.floor(round(it, 6))}" for it in (of_100.min(), of_100.max()))
     return (
-        f"Of 100 simulated papers the rule calls {' to '.join(ends)} undecided"
+        f"Of 100 simulated data sets the rule calls {' to '.join(ends)} undecided"
         f"{', depending on the truth' if len(ends) > 1 else ', whatever the truth'}."
     )
 
@@ -270,15 +265,17 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
     if row["power_basis"] in NOT_GIVEN:
         return f"*What it could have been* {NOT_GIVEN[row['power_basis']]}"
     items = [
-        f"if the claim is {truth}, "
-        + ", ".join(
+        " and ".join(
             f"{word} in {prose.percent(row[f'{word}_if_{truth}'])}"
             for word in ("reproduced", "contradicted")
         )
         for truth in ("true", "false")
     ]
-    items[1] += f" (the least favourable false world: {row['false_world']} rules)"
-    said = f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
+    worst = f"in the least favourable case, {row['false_world']}"
+    said = (
+        f"*What it could have been* (by {row['power_basis']}). If the claim is true: {items[0]}. "
+        f"If it is false: {items[1]} ({worst})."
+    )
     return f"{said} {claims.testable.printed_remark(row)}".strip()
 
 

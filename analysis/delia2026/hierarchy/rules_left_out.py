@@ -54,9 +54,10 @@ def said(table: pd.DataFrame) -> str:
     changed = parts[parts["answer"] != parts["statement"].map(full)]
     least = parts.sort_values("p_yes", kind="stable").iloc[0]
     answers = (
-        f"all {prose.count(len(parts))} answers ({parts['level'].nunique()} omissions, "
-        f"{parts['statement'].nunique()} statements) stay as they are. This is not evidence "
-        "of robustness: a rule that hardly ever says yes hardly ever changes its answer"
+        f"all {prose.count(len(parts))} answers stay as they are "
+        f"({parts['level'].nunique()} omissions, {parts['statement'].nunique()} statements). "
+        "This is not evidence of robustness: a rule that hardly ever says yes hardly ever "
+        "changes its answer"
         if changed.empty
         else f"of {prose.count(len(parts))} answers of the rules, these change: "
         + prose.listing(
@@ -67,7 +68,7 @@ def said(table: pd.DataFrame) -> str:
         )
     )
     return (
-        f"If one lab is left out, or one suite of a lab that has several, {answers}. "
+        f"We left out one lab, or one suite of a lab that has several: {answers}. "
         f"The smallest p of a statement is {prose.number(float(least['p_yes']))} "
         f"({least['statement']}, without {least['level']})."
     )

@@ -64,7 +64,9 @@ def headline(judged: pd.DataFrame) -> str:
         for rows in [central[central["verdict"] == verdict]]
         if len(rows)
     ]
-    return f"of {prose.count(len(central))} central findings {prose.listing(groups)}"
+    first, *others = [prose.listing(groups[at : at + 2]) for at in range(0, len(groups), 2)]
+    opening = f"Of {prose.count(len(central))} central findings {first}"
+    return ". ".join([opening, *others])
 
 
 def words_of_labs(store: Store) -> dict[str, str]:

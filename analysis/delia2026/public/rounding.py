@@ -80,7 +80,7 @@ def said(table: pd.DataFrame) -> str:
     )
     return (
         f"One more rounding error moves {least}, in the mean over seeds. It moves "
-        f"{prose.listing(others)}. The least certain gain is {CALLED[loosest['quantity']]} in "
+        f"{'. It moves '.join(others)}. The least certain gain is {CALLED[loosest['quantity']]} in "
         f"{name(loosest['model_id'])}: seeds have a standard deviation of "
         f"{prose.number(loosest['std_dev'])} there."
     )

@@ -117,7 +117,7 @@ def counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def depth(rows: pd.DataFrame) -> str:
-    """Return whether the gain of the average block is related to the number of blocks, as a clause.
+    """Return whether the average block's gain goes with the number of blocks, without a full stop.
 
     Of the last token only; a model in several sources counts once, by its mean gain.
     """
@@ -126,7 +126,7 @@ def depth(rows: pd.DataFrame) -> str:
     rank, p = scipy.stats.spearmanr(table["n_layers"], table["gain"])
     said = "are related" if p < LEVEL else "are not shown to be related"
     return (
-        f"The gain of the average block and the number of blocks {said}: the rank correlation is "
+        f"The gain of the average block and the number of blocks {said}. Their rank correlation is "
         f"{prose.number(rank)} over {len(table)} models ({prose.p_value(p)})"
     )
 
@@ -173,7 +173,10 @@ def sources(store: Store) -> pd.DataFrame:
 
 
 def by_tokens(store: Store, model_id: str) -> str:
-    """Return the gain of the last block of one model by the tokens that its sources count."""
+    """Return the gain of the last block of one model by the tokens that its sources count.
+
+    Without the last full stop.
+    """
     rows = store.query(
         """
         SELECT pooling, gain_last_block AS gain
@@ -183,12 +186,11 @@ def by_tokens(store: Store, model_id: str) -> str:
         """,
         model_id=model_id,
     )
-    return prose.listing(
-        [
-            f"{prose.number(gain)} ({POOLINGS[pooling].partition(',')[0]})"
-            for pooling, gain in zip(rows["pooling"], rows["gain"], strict=True)
-        ]
-    )
+    first, *others = [
+        f"{prose.number(gain)} by the {POOLINGS[pooling].partition(',')[0]}"
+        for pooling, gain in zip(rows["pooling"], rows["gain"], strict=True)
+    ]
+    return f"{first}. It is {prose.listing(others)}" if others else first
 
 
 def band(table: pd.DataFrame, metric: str) -> str:

@@ -56,12 +56,15 @@ def test_a_card_says_how_often_the_rule_gives_each_verdict():
         ],
         columns=["truth", "wrong_labels", "verdict", "probability"],
     ).assign(n_papers=1000)
-    assert cards.planted_line(rates) == (
-        "*How sure is the rule?* Share of 1,000 simulated papers with each verdict, "
-        "where depth rules: contradicted 0.750, undecided 0.250; "
-        "where depth rules and labels are wrong: contradicted 1.000; "
-        "where nothing rules: undecided 1.000. ([How](#sec-verdict-rule))"
-    )
+    said, _, table = cards.planted_line(rates).partition("\n\n")
+    assert "Of 1,000 simulated data sets" in said
+    cells = [[it.strip() for it in line.strip("|").split("|")] for line in table.splitlines()]
+    assert cells[0] == ["What decides the gain", "Contradicted", "Undecided"]
+    assert cells[2:] == [
+        ["depth", "750", "250"],
+        ["depth, labels wrong", "1,000", "0"],
+        ["nothing", "0", "1,000"],
+    ]
 
 
 def test_what_data_say_cannot_become_markup():

@@ -170,7 +170,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     also = words.counts(rows)["also"].iloc[:3].astype(int).sum()
     assert by.iloc[:3].tolist() == [22, 4, 11]
     assert by[words.EVERY] == by.iloc[:3].sum() - also == 34
-    assert "are not shown to be related: the rank correlation is −" in words.depth(rows)
+    assert "are not shown to be related. Their rank correlation is −" in words.depth(rows)
     assert "25 models" in words.depth(rows)
     assert words.front(store) == {"lengthen": "31 of 34", "rest": "3", "suites": "Gemma 4"}
     spec = charts.chart_every_model(rows).to_dict()
@@ -179,7 +179,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     table = words.sources(store).set_index("n_models")
     assert (table.loc[9, "licence"], table.loc[10, "licence"]) == ("none stated", "MIT")
     by_tokens = words.by_tokens(store, "Qwen/Qwen3-14B")
-    assert [by_tokens.count(it) for it in ("1.14 (", "1.04 (", "0.91 (")] == [1, 1, 1]
+    assert [by_tokens.count(it) for it in ("1.14 by", "1.04 by", "0.91 by")] == [1, 1, 1]
     outcomes = predictions.outcomes(store)
     scores = words.scores(outcomes)
     assert scores["law"].is_unique
