@@ -2,7 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,12 @@ from analysis import mixed
 from analysis.mixed.algebra import crossproducts, deviance, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
-from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
+from analysis.mixed.algebra.descent import (
+    Floor,
+    descend,
+    descend_to_floor,
+    hessian_by_differences,
+)
 from analysis.mixed.algebra.deviance import (
     covariance_gradients,
     profile,
@@ -30,6 +35,7 @@ from analysis.mixed.algebra.optimise import (
     NEAR_ZERO,
     Search,
     combined,
+    quick,
     sign_patterns,
 )
 from analysis.mixed.algebra.size import SQUARES, FitSize, fit_size, require_memory
@@ -131,7 +137,109 @@ def test_a_deviation_near_zero_is_made_zero_only_where_the_deviance_does_not_min
         assert search.grounded(np.array([NEAR_ZERO / 2])).any() == (effect > 0)
 
 
+def test_a_term_rightly_at_zero_does_not_keep_a_later_one_there():
+    rng = np.random.default_rng(5)
+    g, h = np.repeat(np.arange(10), 30), np.tile(np.arange(6), 50)
+    rows = pd.DataFrame({"g": g, "h": h, "y": rng.normal(size=300)})
+    rows["y"] += rng.normal(size=6)[h] - rows.groupby("g")["y"].transform("mean")
+    search = Search(mixed.fit("y ~ 1 + (1 | g) + (1 | h)", rows).cross, True)
+    floor = search.floor(np.zeros(2))
+    slopes = [slope.item() for slope in search.value_and_slopes(floor.at)[1]]
+    assert slopes[0] > 0 > slopes[1]
+    released, _ = search.released(floor)
+    assert released is not None
+    assert released[0] == 0 < released[1]
+
+
+def test_a_search_that_ends_before_a_variance_is_let_go_owes_the_fall(monkeypatch):
+    model = fitted(2)
+    search = Search(model.cross, model.reml)
+    monkeypatch.setattr(optimise, "MOST_TRIALS", 0)
+    monkeypatch.setattr(optimise, "MOST_ROUNDS", 1)
+    settled = search.settle(np.zeros(len(search.scale)))
+    assert not settled.floor.at.any()
+    slopes = search.value_and_slopes(settled.floor.at)[1]
+    # Along each direction the fall is taken as half of the slope, at a covariance of one.
+    falls = [-value / 2 for slope in slopes for value in np.linalg.eigvalsh(slope) if value < 0]
+    assert settled.decrement == pytest.approx(sum(falls), rel=1e-9)
+    assert settled.decrement > CONVERGED
+
+
+class OverSaddle(Search):
+    """A search of x^4 / 4 - x^2 / 2 + y^2, which has a saddle at zero and no variance to let go."""
+
+    def value(self, at):
+        x, y = at
+        return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
+
+    def grounded(self, at):
+        return at
+
+    def occupied(self, at):
+        return np.ones(2, dtype=bool)
+
+    def released(self, floor):
+        return None, 0.0
+
+
+def test_a_search_that_begins_on_a_saddle_leaves_it():
+    search = OverSaddle(fitted(0).cross, True)
+    settled = search.settle(np.zeros(2))
+    assert settled.floor.value == pytest.approx(-0.25, abs=1e-12)
+    assert np.abs(settled.floor.at) == pytest.approx([1, 0], abs=1e-8)
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError(""), DesignError("", "")])
+def test_a_trial_beyond_all_digits_is_no_point_to_go_to(error, monkeypatch):
+    def lost(*args, **kwargs):
+        raise error
+
+    search = Search(fitted(2).cross, True)
+    monkeypatch.setattr(optimise, "profile", lost)
+    value, gradient = search.value(np.ones(len(search.scale)))
+    assert value == np.inf
+    assert gradient.tolist() == [0.0] * len(search.scale)
+
+
+@pytest.mark.parametrize("place", [2, 4])
+def test_a_quick_search_from_variances_of_zero_finds_the_optimum(place):
+    # A refit begins where the first fit ended: by theta alone a zero there would stay one.
+    model = fitted(place)
+    theta = quick(model.cross, np.zeros(len(model.optimum.theta)), reml=model.reml)
+    assert model.optimum.theta.all()
+    assert theta == pytest.approx(model.optimum.theta, rel=1e-4)
+    reached = profile(model.cross, theta, reml=model.reml).criterion
+    assert reached == pytest.approx(model.criterion, abs=1e-7)
+
+
+def test_the_gradient_of_an_optimum_is_by_theta_whatever_the_unit_of_a_slope():
+    design = drawn(1, 2)
+    rows = design.rows.assign(x=design.rows["x"] * 1e4)
+    model = mixed.fit("y ~ x + (1 + x | g)", rows, reml=design.reml)
+    by_theta = profile(model.cross, model.optimum.theta, reml=design.reml).gradient
+    assert model.optimum.gradient == pytest.approx(by_theta, rel=1e-6)
+
+
+def test_a_canonical_factor_keeps_every_digit_of_the_covariance():
+    for small in (1e-3, 1e-6, 1e-9):
+        factor = np.array([[1.0, small], [1.0, 1.0]])
+        found = canonical(factor)
+        np.testing.assert_allclose(found @ found.T, factor @ factor.T, rtol=1e-15)
+
+
+def test_the_expected_fall_of_a_step_is_that_of_a_quadratic():
+    def function(at):
+        return float(3 * at[0] ** 2 + at[0] * at[1] + at[1] ** 2), np.array(
+            [6 * at[0] + at[1], at[0] + 2 * at[1]]
+        )
+
+    at, hessian = np.array([1.0, -2.0]), np.array([[6.0, 1.0], [1.0, 2.0]])
+    floor = Floor(at, *function(at), hessian, np.ones(2, dtype=bool))
+    assert floor.decrement == pytest.approx(function(at)[0], rel=1e-12)
+
+
 def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
+    assert [len(sign_patterns(width)) for width in (1, 2, 3, 4, 5)] == [1, 2, 4, 8, 6]
     for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
         patterns = [sign_patterns(width) for width in widths]
         starts = combined(patterns)
@@ -242,6 +350,22 @@ def test_the_average_information_is_near_the_hessian_of_the_deviance(formula, re
     assert np.abs(near - true) * np.outer(units, units) == pytest.approx(0, abs=0.05)
 
 
+@pytest.mark.parametrize("reml", [True, False])
+def test_the_average_information_has_the_residual_variance_profiled_out(reml):
+    # Where a group has two rows, half of what is known of the residual goes with the variance.
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(4000), 2)
+    rows = pd.DataFrame({"a": group, "y": rng.normal(size=4000)[group] + rng.normal(size=8000)})
+    model = mixed.fit("y ~ 1 + (1 | a)", rows, reml=reml)
+
+    def gradient(theta):
+        return profile(model.cross, theta, reml=reml).gradient
+
+    true = hessian_by_differences(gradient, model.solution.theta)
+    near = average_information(model.cross, model.solution)
+    assert near == pytest.approx(true, rel=0.05)
+
+
 SEARCHED = [
     "y ~ x + (1 | a) + (1 | b)",
     "y ~ x + (1 + x | a) + (1 | b)",
@@ -322,8 +446,9 @@ def test_an_evaluation_of_many_columns_holds_two_matrices_of_them(reml, monkeypa
     cross = mixed.fit("y ~ 1 + (1 | a) + (1 | b) + (1 | c)", rows, reml=reml).cross
     points = [np.array(each) for each in ([1.0, 0.7, 0.02], [0.3, -1.2, 0.5], [0.8, 0.6, 1e-3])]
     many = [profile(cross, theta, reml=reml) for theta in points]
-    taken, _ = memory_of(lambda: profile(cross, points[0], reml=reml))
-    assert taken < 2.5 * 8 * cross.size**2
+    for theta in points[:2]:
+        taken, _ = memory_of(partial(profile, cross, theta, reml=reml))
+        assert taken < 2.5 * 8 * cross.size**2
     monkeypatch.setattr(deviance, "LEAST_OVERWRITTEN", 10_000)
     for theta, found in zip(points, many, strict=True):
         expected = profile(cross, theta, reml=reml)
