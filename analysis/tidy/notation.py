@@ -11,7 +11,7 @@ import re
 
 from markupsafe import Markup
 
-from analysis.tidy import prose
+from analysis.tidy import markdown, prose
 
 #: A word of a formula: an order, a sum in brackets and a maximum have spaces within.
 WORD = r'(?:O\([^()"]+\)|\(Σ_\([a-z,]+\) [^()"]+\)|arg max_\S \|[^|"”“]+\||[^\s"”“]+)'
@@ -128,7 +128,7 @@ def is_tex(formula: str) -> bool:
 
 
 def _text(text: str) -> str:
-    return prose.literal(prose.bound(text))
+    return markdown.literal(prose.bound(text))
 
 
 def _trim(text: str, start: int, stop: int) -> tuple[int, int]:

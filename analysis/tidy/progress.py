@@ -1,9 +1,14 @@
-"""How far something is that takes more than two seconds: a line on a terminal, gone at the end."""
+"""What a long computation asks and says: how much memory is free, whether to end, how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
+
+from collect.process.interruption import raise_interruption
+from collect.process.memory import available_memory
+
+__all__ = ["available_memory", "progress", "raise_interruption"]
 
 #: Seconds before the first line.
 PATIENCE = 2.0

@@ -19,6 +19,7 @@ def run(parser: argparse.ArgumentParser) -> None:
         default="local",
         help="local (default), or ray to spread the models over a Ray cluster",
     )
+    _add_refusals(parser)
     _add_labels(parser)
     add_output(parser)
 
@@ -28,6 +29,7 @@ def plan(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]"
     _add_what(parser)
     _add_how(parser)
+    _add_refusals(parser)
     _add_labels(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
@@ -152,20 +154,24 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     how.add_argument(
         "--seeds", type=int, metavar="N", help="of --perturb: how often, with seeds 1 to N (3)"
     )
-    how.add_argument(
+    return how
+
+
+def _add_refusals(parser: argparse.ArgumentParser) -> None:
+    refusals = parser.add_argument_group("models that fail a check")
+    refusals.add_argument(
         "--allow-nonconforming",
         nargs="+",
         default=[],
         metavar="MODEL",
         help="measure these models even if they fail a check, marked so in the data",
     )
-    how.add_argument(
+    refusals.add_argument(
         "--fail-fast",
         action="store_true",
         help="end at the first model that is refused; else the others are measured, and all "
         "refusals named before and after",
     )
-    return how
 
 
 def _add_labels(parser: argparse.ArgumentParser) -> None:

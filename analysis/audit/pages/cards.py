@@ -18,7 +18,7 @@ from analysis import audit as claims
 from analysis.audit.about import About
 from analysis.audit.pages import grounds, readings, strips
 from analysis.store import Store
-from analysis.tidy import html, notation, prose
+from analysis.tidy import html, markdown, notation, prose
 
 
 def cards(
@@ -124,8 +124,8 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
     weight = str(row.get("importance", ""))
     kinds = (WEIGHTS.get(weight, weight), str(row.get("category", "")), str(row["place"]))
     said = " · ".join(filter(None, kinds))
-    place = f"[{prose.literal(said)}]{{.claim-place}}"
-    how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
+    place = f"[{markdown.literal(said)}]{{.claim-place}}"
+    how = f"({markdown.literal(str(row['reading']))})" if row.get("reading") else ""
     used = f"*Used in* {facts.used_in}." if facts.used_in else ""
     return "\n\n".join(
         part
@@ -206,7 +206,7 @@ def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
     """Return what each known defect is called, by its name; a link where there is an address."""
     named = {str(row["caveat_id"]): str(row["title"]) for row in rows.to_dict("records")}
     return {
-        name: f"[{prose.literal(title)}]({at}{name})" if at else prose.literal(title)
+        name: f"[{markdown.literal(title)}]({at}{name})" if at else markdown.literal(title)
         for name, title in named.items()
     }
 
@@ -236,7 +236,7 @@ def planted_line(rates: pd.DataFrame) -> str:
     return (
         f"*How sure is the rule?* Of {prose.count(n_papers)} simulated data sets for each truth, "
         "how many get each verdict ([how](#sec-verdict-rule)):\n\n"
-        f"{prose.pipe_table(shown.assign(truth=truths), heads)}"
+        f"{markdown.pipe_table(shown.assign(truth=truths), heads)}"
     )
 
 
@@ -332,7 +332,7 @@ def _heading(number: int, row: Mapping[Any, Any], meaning: str) -> list[str]:
     """Return what a claim says in plain words as its heading, and below it the author's words."""
     statement = notation.typeset(str(row["statement"]))
     anchor = f"[{number}](#claim-{number}){{.claim-number}}"
-    title = prose.literal(meaning) if meaning else statement
+    title = markdown.literal(meaning) if meaning else statement
     head = f"# {anchor} {title} {{#claim-{number}-statement .unnumbered .unlisted}}"
     return [head, f"[{statement}]{{.claim-words}}"] if meaning else [head]
 
@@ -344,7 +344,7 @@ def _attributes(row: Mapping[Any, Any]) -> str:
         "verdict": row["verdict"],
         "law": row["family"],
     }
-    return " ".join(f'data-{name}="{prose.attribute(value)}"' for name, value in values.items())
+    return " ".join(f'data-{name}="{markdown.attribute(value)}"' for name, value in values.items())
 
 
 def _fold(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:

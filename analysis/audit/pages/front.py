@@ -11,7 +11,7 @@ from analysis import audit as claims
 from analysis.audit import weight
 from analysis.audit.about import About
 from analysis.audit.pages import tables
-from analysis.tidy import prose
+from analysis.tidy import markdown, prose
 
 #: Claims that a column of the front names before it links to the rest.
 NAMED = 2
@@ -34,8 +34,8 @@ def counted(judged: pd.DataFrame) -> str:
 
 def opening(about: About, judged: pd.DataFrame) -> str:
     """Return Markdown with what was audited and, in whole sentences, what came out."""
-    title = f"**{prose.literal(about.title)}.** " if about.title else ""
-    of = f"of {prose.literal(about.paper)}" if about.paper else "of a paper"
+    title = f"**{markdown.literal(about.title)}.** " if about.title else ""
+    of = f"of {markdown.literal(about.paper)}" if about.paper else "of a paper"
     return (
         f"{title}This audit judges the claims {of}. Each claim is judged under every reading that "
         f"was written down, by one rule: there are {counted(judged)}."
@@ -70,7 +70,9 @@ def _column(
 ) -> str:
     having = judged.loc[judged["verdict"].isin(list(verdicts)), "claim_id"].tolist()
     named = [number for number in names if number in having][:NAMED]
-    lines = [f"- [{prose.literal(names[number])}](claims.html#claim-{number})" for number in named]
+    lines = [
+        f"- [{markdown.literal(names[number])}](claims.html#claim-{number})" for number in named
+    ]
     more, slug = len(having) - len(named), verdicts[0].replace(" ", "-")
     # The page of claims shows one verdict by its name, or all.
     place = f"claims.html#verdict-{slug}" if len(verdicts) == 1 else "claims.html"

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import property as properties
 from analysis.audit import wording
 from analysis.audit.pages import tables
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation, prose
 
 #: What a claim rests on, by what its quantity is a property of.
 NAMES = {
@@ -60,7 +60,7 @@ def listing(rests: pd.DataFrame) -> str:
 def _meant(rows: pd.DataFrame) -> str:
     """Return what it means to rest on what all these claims rest on."""
     if rows["property"].iloc[0] != "parametrisation":
-        return prose.literal(str(rows["line"].iloc[0]))
+        return markdown.literal(str(rows["line"].iloc[0]))
     moved = rows.groupby(rows.apply(lambda row: properties.moved(row.to_dict()), axis=1))
     by_meaning = rows.groupby(rows["reason"].str.partition(TELLING)[2])
     items = [

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from analysis.audit.about import About
 from analysis.audit.pages.revision import commit
-from analysis.tidy import html, prose
+from analysis.tidy import html, markdown
 
 TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Architectures"
 LICENCE = "code MIT, text and data CC BY 4.0"
@@ -37,7 +37,7 @@ def imprint() -> str:
             _line(f"Version {_version()}", f"commit {commit()}", LICENCE),
             "::: {.imprint}",
             html.block(opening),
-            f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
+            f"The thermoscope authors ({now.year}). *{markdown.literal(TITLE)}* "
             f"(version {_version()}).",
             f"```bibtex\n{bibtex(now.year)}\n```",
             html.block(Markup("</details>")),
@@ -60,7 +60,7 @@ def bibtex(year: int) -> str:
 
 
 def _line(*parts: str) -> str:
-    return f"::: {{.imprint}}\n{prose.literal(' · '.join(parts))}\n:::"
+    return f"::: {{.imprint}}\n{markdown.literal(' · '.join(parts))}\n:::"
 
 
 def _version() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit.pages import estimates
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation, prose
 
 #: What a check says, by what it found.
 OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
@@ -108,8 +108,8 @@ def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:
             "models": [_models(check) for check in checks],
         }
     )
-    heads = {**COLUMNS, "models": prose.literal(heading)}
-    return prose.pipe_table(rows, heads, markup=MARKUP, numbers=NUMBERS)
+    heads = {**COLUMNS, "models": markdown.literal(heading)}
+    return markdown.pipe_table(rows, heads, markup=MARKUP, numbers=NUMBERS)
 
 
 def outcome(check: Mapping[Any, Any]) -> str:
@@ -145,8 +145,8 @@ def _basis(text: str) -> str:
 def _sources(check: Mapping[Any, Any], caveats: Mapping[str, str]) -> str:
     """Return the files of a check and their known defects by name, as Markdown."""
     files = " ".join(str(check["evidence"]).split())
-    named = [caveats.get(it, prose.literal(it)) for it in str(check["caveats"]).split()]
-    items = [f"From {prose.literal(files)}." if files else ""]
+    named = [caveats.get(it, markdown.literal(it)) for it in str(check["caveats"]).split()]
+    items = [f"From {markdown.literal(files)}." if files else ""]
     items += [f"Known defects: {'; '.join(named)}." if named else ""]
     return " ".join(it for it in items if it)
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from analysis.drawing.theme import INK, SHAPES, add_finding, greys, series
 from analysis.store import Store, codebook
-from analysis.tidy import html, notation, prose
+from analysis.tidy import html, markdown, notation, prose
 from collect import schema
 
 #: Longest text of a cell of an example row [characters].
@@ -82,7 +82,9 @@ def start(store: Store) -> str:
             "row": [notation.typeset(f"{text.partition('. ')[0]}") for text in meanings],
         }
     )
-    return prose.pipe_table(rows, {"table": "Table", "row": "One row per"}, markup=["table", "row"])
+    return markdown.pipe_table(
+        rows, {"table": "Table", "row": "One row per"}, markup=["table", "row"]
+    )
 
 
 def anchor(name: str) -> str:
@@ -113,7 +115,7 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
         {
             "column": [f"`{name}`" for name in columns["column"]],
             "meaning": [
-                f"{notation.typeset(text)} [{prose.literal(kind.lower())}]{{.column-type}}"
+                f"{notation.typeset(text)} [{markdown.literal(kind.lower())}]{{.column-type}}"
                 for text, kind in zip(columns["meaning"], columns["data_type"], strict=True)
             ],
         }
@@ -124,7 +126,7 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
         shown[f"row_{position}"] = [value(row[column]) for column in columns["column"]]
     count = prose.plural(len(columns), "column")
     opening = Markup('<details class="relation"><summary>{}{}</summary>').format(count, size)
-    table = prose.pipe_table(shown, heads, markup=["column", "meaning"])
+    table = markdown.pipe_table(shown, heads, markup=["column", "meaning"])
     return "\n\n".join(
         [
             f"## `{name}` {{#{anchor(name)} .unnumbered}}",
@@ -162,7 +164,7 @@ def answer(store: Store, sql: str) -> str:
     rows = store.query(sql)
     shown = pd.DataFrame({name: [value(item) for item in rows[name]] for name in rows})
     heads = {str(name): str(name) for name in rows}
-    return f"```sql\n{sql.strip()}\n```\n\n{prose.pipe_table(shown, heads)}"
+    return f"```sql\n{sql.strip()}\n```\n\n{markdown.pipe_table(shown, heads)}"
 
 
 def keys() -> pd.DataFrame:

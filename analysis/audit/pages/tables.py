@@ -17,7 +17,7 @@ from analysis import audit as claims
 from analysis.audit import weight
 from analysis.audit.pages import readings
 from analysis.store import Store
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation, prose
 from analysis.tidy.columns import Column
 from analysis.tidy.errors import AnalysisError
 
@@ -133,7 +133,7 @@ SHORT = {
 def verdict_table(judged: pd.DataFrame, claim_ids: Sequence[int] = ()) -> str:
     """Return a Markdown table of some claims, or of all: number, statement, verdict."""
     chosen = judged[judged["claim_id"].isin(claim_ids)] if len(claim_ids) else judged
-    return prose.pipe_table(chosen, SHORT, markup=list(SHORT))
+    return markdown.pipe_table(chosen, SHORT, markup=list(SHORT))
 
 
 def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
@@ -196,7 +196,7 @@ def _verdict_counts(counts: pd.DataFrame, head: Mapping[str, str]) -> str:
     names = [name for name in claims.VERDICTS if name in counts]
     rows = counts.assign(claims=counts[names].sum(axis=1)).astype("string")
     heads = {**head, "claims": "Claims"} | {name: name.capitalize() for name in names}
-    return prose.pipe_table(rows, heads, numbers=["claims", *names])
+    return markdown.pipe_table(rows, heads, numbers=["claims", *names])
 
 
 def linked(numbers: str) -> str:
@@ -268,4 +268,4 @@ def caveats(store: Store) -> pd.DataFrame:
 
 def _anchor(words: str, name: str) -> str:
     """Return words as Markdown that can be led to by the name of a defect."""
-    return f"[{prose.literal(words)}]{{#caveat-{re.sub(r'[^A-Za-z0-9-]', '', name)}}}"
+    return f"[{markdown.literal(words)}]{{#caveat-{re.sub(r'[^A-Za-z0-9-]', '', name)}}}"

@@ -9,7 +9,7 @@ from analysis.delia2026.sign import claims_finetuning as finetuning
 from analysis.delia2026.sign import readings
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.store import Store
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation, prose
 
 
 def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
@@ -61,7 +61,7 @@ def gain_definitions(store: Store) -> pd.DataFrame:
         {
             "symbol": rows["symbol"].map(notation.typeset),
             "definition": [
-                f"{notation.typeset(text)} {prose.code(name)}" for text, name in explained
+                f"{notation.typeset(text)} {markdown.code(name)}" for text, name in explained
             ],
         }
     )

@@ -12,7 +12,7 @@ from analysis.delia2026.study.pages.names import RECIPES
 from analysis.delia2026.tournament import calibration_pages, designs
 from analysis.delia2026.tournament import tables as tournament
 from analysis.store import Store
-from analysis.tidy import prose
+from analysis.tidy import markdown, prose
 
 #: What the rule of the ranking says where the data cannot tell.
 OPEN = "undecided"
@@ -131,5 +131,5 @@ def checking(store: Store) -> str:
     """Return Markdown with the command for the two numbers of the first figure and its answer."""
     answer = store.query(QUERY)
     written = answer.assign(gain=answer["gain"].map(prose.number)).astype("string")
-    shown = prose.pipe_table(written, {str(name): str(name) for name in written})
+    shown = markdown.pipe_table(written, {str(name): str(name) for name in written})
     return f'```sh\nthermoscope sql "{QUERY}"\n```\n\n{shown}'

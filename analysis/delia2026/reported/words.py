@@ -14,7 +14,7 @@ from analysis.delia2026.reported import again, every_model
 from analysis.delia2026.reported.every_model import REACH
 from analysis.delia2026.reported.models import AS_PUBLISHED
 from analysis.store import Store
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation, prose
 from analysis.tidy.columns import Column, once
 
 #: Suites whose blocks multiply the stream by a stored number, so that its length is a convention.
@@ -163,7 +163,7 @@ def sources(store: Store) -> pd.DataFrame:
     chat = (rows["rendering"] == "chat").map({True: ", in the chat template", False: ""})
     return rows.assign(
         source=[
-            f"[{prose.literal(name)}]({repository})"
+            f"[{markdown.literal(name)}]({repository})"
             for name, repository in zip(rows["source_id"], rows["repository"], strict=True)
         ],
         length=rows["pooling"].map(POOLINGS),

@@ -21,7 +21,7 @@ from analysis.delia2026.transition import published as published_l_star
 from analysis.forensics import rounding
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
-from analysis.tidy import glossary, notation, prose
+from analysis.tidy import glossary, markdown, notation, prose
 from analysis.tidy.errors import AnalysisError, StoreError
 
 TABLE = "stated_number"
@@ -94,7 +94,7 @@ def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "term": [
-                f"{prose.literal(_source(row['place']))}: {notation.typeset(row['term'])}"
+                f"{markdown.literal(_source(row['place']))}: {notation.typeset(row['term'])}"
                 for row in rows
             ],
             "printed": [row["printed"].replace("-", prose.MINUS) for row in rows],

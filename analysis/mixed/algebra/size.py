@@ -13,7 +13,7 @@ from typing import NamedTuple
 from analysis.mixed.algebra.crossproducts import n_occurring
 from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
-from analysis.tidy.machine import available_memory
+from analysis.tidy.progress import available_memory
 
 #: Dense matrices of all later columns that a fit holds at most: 4.0 were measured with slopes, and
 #: where a variance ends at zero; 2.0 otherwise. And those of Z1'[Z2 | X | y].

@@ -19,7 +19,7 @@ import pyarrow as pa
 from analysis.mixed.reading.expression import level_label, quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
-from analysis.tidy.machine import raise_interruption
+from analysis.tidy.progress import raise_interruption
 
 #: Names of columns in a formula: words outside text that no bracket follows, and ``Q("a name")``.
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")

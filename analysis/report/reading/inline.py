@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from analysis.tidy import prose
+from analysis.tidy import markdown
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 
@@ -54,7 +54,7 @@ def register_strings() -> None:
 
 
 def _display(text: str) -> str:
-    return prose.literal(text) or " "
+    return markdown.literal(text) or " "
 
 
 def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str) -> str:
@@ -83,4 +83,4 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
             f"{REGISTER}return a string of 'prose' or IPython.display.Markdown.",
         )
     is_string = text[:1] in ("'", '"')
-    return prose.literal(str(ast.literal_eval(text))) if is_string else text
+    return markdown.literal(str(ast.literal_eval(text))) if is_string else text

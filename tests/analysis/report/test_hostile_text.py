@@ -17,7 +17,7 @@ from analysis.delia2026.pages import frames, verdict_rule
 from analysis.delia2026.transition import stated
 from analysis.report.making.page import page, pandoc
 from analysis.report.reading.settings import settings_of
-from analysis.tidy import notation, prose
+from analysis.tidy import markdown, notation
 from analysis.tidy.columns import texts
 from tests.analysis.places import ROOT
 from tests.analysis.report.both_renderers import content
@@ -82,13 +82,13 @@ def words(text):
 
 def test_a_cell_and_a_value_in_prose_show_any_text_as_it_stands():
     rows = pd.DataFrame({"a": HOSTILE, "b": HOSTILE[::-1]})
-    markup = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
+    markup = rendered(markdown.pipe_table(rows, {"a": "A", "b": "B"}))
     assert_harmless(markup)
     (table,) = content(markup).tables
     assert [[words(cell) for cell in row] for row in table[1:]] == [
         [words(a), words(b)] for a, b in zip(HOSTILE, HOSTILE[::-1], strict=True)
     ]
-    markup = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
+    markup = rendered("\n\n".join(f"Said: {markdown.literal(text)}." for text in HOSTILE))
     assert_harmless(markup)
     assert len(Page(markup).all("p")) >= len(HOSTILE)
 
@@ -130,7 +130,7 @@ def judged():
     ids=["verdicts", "gains", "caveats", "stated", "codebook"],
 )
 def test_a_column_of_markdown_escapes_what_comes_from_data(rows):
-    markup = rendered(prose.pipe_table(rows, {name: name for name in rows}, markup=VETTED))
+    markup = rendered(markdown.pipe_table(rows, {name: name for name in rows}, markup=VETTED))
     assert_harmless(markup)
     (table,) = content(markup).tables
     assert {len(row) for row in table} == {rows.shape[1]}
@@ -149,7 +149,7 @@ def hostile_claim(text):
     row |= dict.fromkeys(("statement", "place", "category", "reading", "family"), text)
     row |= dict.fromkeys(("rule", "estimand"), text)
     about = About(text, text, text, text, text, text, text, text)
-    facts = cards.Facts(meaning=text, caveats={text: prose.literal(text)}, about=about)
+    facts = cards.Facts(meaning=text, caveats={text: markdown.literal(text)}, about=about)
     return row, made, facts
 
 

@@ -21,7 +21,7 @@ from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
 from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Prose, read_source
-from analysis.tidy import prose
+from analysis.tidy import markdown
 from analysis.tidy.errors import ReportError
 from tests.analysis.places import ROOT
 
@@ -72,7 +72,7 @@ def test_a_value_that_quarto_would_print_as_python_or_leave_as_code_is_refused(v
 
 
 def test_a_markdown_form_outranks_the_repr():
-    value = {"text/plain": "'80\\xa0%'", "text/markdown": prose.literal("80\u00a0%")}
+    value = {"text/plain": "'80\\xa0%'", "text/markdown": markdown.literal("80\u00a0%")}
     assert asked(value) == "80\u00a0%"
     assert asked({"text/plain": "7"}) == "7"
     with pytest.raises(ReportError, match="must be registered in a kernel; none runs this code"):
@@ -83,7 +83,7 @@ def test_a_markdown_form_outranks_the_repr():
 @given(st.lists(st.text(st.sampled_from(SIGNS), min_size=1), min_size=1, max_size=40))
 def test_a_string_is_shown_as_it_stands(texts):
     """Pandoc reads Markdown as Quarto does; nothing in a literal string is markup to it."""
-    lines = [f"x{prose.literal(text)}x" for text in texts]
+    lines = [f"x{markdown.literal(text)}x" for text in texts]
     document = json.loads(
         pandoc("\n\n".join(lines), ["--from=markdown-smart", "--to=json"], directory=ROOT)
     )

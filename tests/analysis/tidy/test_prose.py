@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.commands import cli
-from analysis.tidy import frame, notation, prose
+from analysis.tidy import frame, markdown, notation, prose
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from analysis.tidy.extra import extra
 from analysis.tidy.formula import model_matrices
@@ -34,12 +34,12 @@ def test_a_p_value_is_never_printed_as_zero(p, text):
 
 def test_cells_of_a_table_are_set_by_what_they_hold():
     rows = pd.DataFrame({"a": ["|W|"], "b": [None]})
-    assert prose.pipe_table(rows, {"a": "A", "b": "B"}).splitlines()[2] == r"| \|W\| | – |"
+    assert markdown.pipe_table(rows, {"a": "A", "b": "B"}).splitlines()[2] == r"| \|W\| | – |"
     rows = pd.DataFrame({"word": ["x", "y"], "n": ["1,000", "−2"]})
-    rule = prose.pipe_table(rows, {"word": "Word", "n": "N"}).splitlines()[1]
+    rule = markdown.pipe_table(rows, {"word": "Word", "n": "N"}).splitlines()[1]
     assert rule == "|:-----|-----:|"
     rows = pd.DataFrame({"n": ["0.049", "−0.13", "∞"], "r": ["r 0.5", "accuracy 12", "–"]})
-    lines = prose.pipe_table(rows, {"n": "N", "r": "R"}, numbers=["r"]).splitlines()[1:]
+    lines = markdown.pipe_table(rows, {"n": "N", "r": "R"}, numbers=["r"]).splitlines()[1:]
     assert [line.count(":|") for line in lines] == [2, 0, 0, 0]
     assert lines[1:] == [
         "| 0\\.049 | r 0\\.5 |",
@@ -47,7 +47,7 @@ def test_cells_of_a_table_are_set_by_what_they_hold():
         "| ∞ | – |",
     ]
     rows = pd.DataFrame({"a": ["4.8 % in 21 of 22 models"]})
-    cell = prose.pipe_table(rows, {"a": "A"}).splitlines()[2]
+    cell = markdown.pipe_table(rows, {"a": "A"}).splitlines()[2]
     assert cell == "| 4\\.8\u00a0% in 21\u00a0of\u00a022 models |"
 
 
@@ -69,7 +69,7 @@ def test_words_for_lists_numbers_weights_and_verdicts():
 )
 def test_powers_infinities_and_bounds_are_numbers(cell):
     rows = pd.DataFrame({"n": ["1.5", cell]})
-    assert prose.pipe_table(rows, {"n": "N"}).splitlines()[1].endswith("-:|")
+    assert markdown.pipe_table(rows, {"n": "N"}).splitlines()[1].endswith("-:|")
 
 
 def unescaped(markdown):

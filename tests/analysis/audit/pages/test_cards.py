@@ -18,7 +18,7 @@ from analysis.audit.pages.tables import Words
 from analysis.delia2026.pages import frames
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.store import open_store
-from analysis.tidy import prose
+from analysis.tidy import markdown
 from tests.analysis.drawn import borrowed
 from tests.analysis.places import ROOT, SECOND
 
@@ -343,7 +343,7 @@ def test_a_card_is_headed_by_the_plain_meaning_and_quotes_below(shipped):
     for number, one in CLAIMS.items():
         card = shipped[shipped.index(f"{{#claim-{number} .claim-card") :]
         head = card[card.index("\n# ") : card.index(f"{{#claim-{number}-statement")]
-        assert prose.literal(one.meaning) in head
+        assert markdown.literal(one.meaning) in head
         words = card[card.index(f"{{#claim-{number}-statement") :].split("\n\n")[1]
         assert words.endswith("{.claim-words}")
 
