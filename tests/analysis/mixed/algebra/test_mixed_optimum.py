@@ -391,6 +391,23 @@ def test_a_search_by_the_average_information_ends_where_the_other_does(formula, 
         assert large.optimum.n_evaluations < small.optimum.n_evaluations
 
 
+#: Singular designs of the proof, by seed and place, at which a search by the average information
+#: that goes on near a variance of zero, or ends with the first round, is above or not converged.
+NEAR_BOUNDARY = ((1, 3), (1, 5), (1, 9), (1, 107), (1, 124), (1, 125), (2, 5))
+
+
+@pytest.mark.parametrize(("seed", "place"), NEAR_BOUNDARY)
+def test_near_a_variance_of_zero_the_search_is_not_led_by_the_average_information(
+    seed, place, monkeypatch
+):
+    small = fitted(place, seed)
+    monkeypatch.setattr(optimise, "LEAST_INFORMED", 1)
+    design = drawn(seed, place)
+    large = mixed.fit(design.formula, design.rows, reml=design.reml)
+    assert large.criterion == pytest.approx(small.criterion, abs=1e-6)
+    assert large.optimum.converged
+
+
 @pytest.mark.parametrize(
     "random", ["(1 | a) + (1 | b)", "(1 + x | a) + (1 | b) + (1 | c)", "(1 | a) + (1 + x | b)"]
 )
