@@ -140,8 +140,8 @@ def sets(gains: pd.DataFrame) -> str:
     shares = {metric: prose.share_of(int(it.sum()), len(it)) for metric, it in below}
     return (
         f"Over all tokens, the last block shrinks the stream in {shares['gain_whole_matrix']} "
-        f"runs. Without the first token it does so in {shares['gain_without_first']}, "
-        f"and at the last token in {shares['gain_last_block']}."
+        f"runs. Without the first token it does so in {shares['gain_without_first']}. "
+        f"At the last token it does so in {shares['gain_last_block']}."
     )
 
 

@@ -146,7 +146,7 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
     drawn = models.assign(name=models["model"] + models["cut"].map(MIXED))
     x = alt.X(
         "output_norm:Q",
-        title="spectral norm of output weights [weight units], log",
+        title=["spectral norm of output weights", "[weight units], log"],
         **log_axis(models["output_norm"], beyond=1.3),
     )
     y = alt.Y(

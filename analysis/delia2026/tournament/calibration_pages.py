@@ -187,10 +187,10 @@ def chart_power(curves: pd.DataFrame) -> Any:
     rows = [
         alt.hconcat(
             *(
-                _panel(panel, [str(statement), _condition(str(source))])
+                _panel(panel, [str(statement), *_heading(str(source))])
                 for source, panel in group.groupby("source", sort=False)
             ),
-            spacing=20,
+            spacing=10,
         )
         for statement, group in single.groupby("statement", sort=False)
     ]
@@ -202,8 +202,13 @@ def chart_power(curves: pd.DataFrame) -> Any:
 
 
 def _condition(source: str) -> str:
+    return " ".join(_heading(source))
+
+
+def _heading(source: str) -> list[str]:
+    """Return what explains the gain as a condition, in two lines for a narrow panel."""
     name = SOURCES[source]
-    return f"if {name} {'explain' if name.endswith('s') else 'explains'} the gain"
+    return [f"if {name}", f"{'explain' if name.endswith('s') else 'explains'} the gain"]
 
 
 def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
@@ -222,7 +227,7 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
     )
     bound = lines.mark_line(strokeWidth=1.5, strokeDash=[6, 4]).encode(y="bound:Q")
     aim = alt.Chart(pd.DataFrame({"power": [POWER]})).mark_rule(opacity=0.5).encode(y="power:Q")
-    heading = alt.Title(title, anchor="start", fontWeight="normal")
+    heading = alt.Title(title, anchor="start", fontWeight="normal", fontSize=14)
     return alt.layer(aim, bound, rule, title=heading).properties(width=150, height=130)
 
 
