@@ -11,11 +11,11 @@ import os
 import pickle
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from analysis.tidy.errors import ReportError
@@ -63,7 +63,8 @@ class Results:
         name
             Letters, digits and hyphens.
         compute
-            Depends on the store, on this project's code and on ``given``, nothing else.
+            Depends on the store, on this project's code, on ``given``, and on the tables, texts,
+            numbers and functions beside it that it names, nothing else.
         given
             What the function takes besides, whole: each text has a result of its own.
         n_kept
@@ -71,7 +72,7 @@ class Results:
         is_announced
             Whether it is said on standard error that the result is computed.
         """
-        words = repr((_content(compute.__code__), getattr(compute, "__defaults__", None), given))
+        words = repr((_behaviour(compute), given))
         digest = hashlib.sha256(self.key + words.encode()).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
@@ -155,6 +156,58 @@ def _hash_of_files(place: Path | RemotePath) -> bytes:
         with path.open("rb") as handle:
             digest.update(hashlib.file_digest(handle, "sha256").digest())
     return digest.digest()
+
+
+def _behaviour(function: Any, seen: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Return what a function does, and with which values of the names that it takes from around.
+
+    Of these count data, and functions of the same module, such as a page's; all else is code, which
+    the key of the results has, or is made from the store.
+    """
+    code: CodeType = function.__code__
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    around = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+    known = (*seen, function)
+    named = [(name, around[name]) for name in sorted(_names(code)) if name in around]
+    values = [
+        (name, _behaviour(it, known) if _is_beside(it, function) else _value(it))
+        for name, it in named
+        if not any(it is one for one in known)
+    ]
+    return (_content(code), function.__defaults__, values)
+
+
+def _is_beside(value: object, function: FunctionType) -> bool:
+    """Tell whether a value is a function of the module of another."""
+    return isinstance(value, FunctionType) and value.__module__ == function.__module__
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return every name that a function or one within it takes from around."""
+    within = [_names(it) for it in code.co_consts if isinstance(it, CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*within)
+
+
+def _value(value: object) -> object:
+    """Return data such that the same has the same representation; None for what is no data."""
+    import pandas as pd  # here: pages of plain text have none, and need none
+
+    if isinstance(value, str | int | float | bytes):
+        return value
+    if isinstance(value, Mapping):
+        return [(_value(name), _value(it)) for name, it in value.items()]
+    if isinstance(value, list | tuple):
+        return [_value(it) for it in value]
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_value(it)) for it in value)
+    if not isinstance(value, pd.DataFrame | pd.Series):
+        return None
+    table = value.to_frame() if isinstance(value, pd.Series) else value
+    try:
+        rows = pd.util.hash_pandas_object(table).to_numpy().tobytes()
+    except TypeError:  # a cell is a list
+        rows = repr(table.to_dict("split")).encode()
+    return (list(map(str, table.columns)), hashlib.sha256(rows).hexdigest())
 
 
 def _content(code: CodeType) -> tuple[Any, ...]:

@@ -102,10 +102,10 @@ def test_a_result_that_another_computes_is_waited_for(tmp_path, monkeypatch):
     (tmp_path / "locks").mkdir()
     monkeypatch.setenv(cache.LOCKS, str(tmp_path / "locks"))
     results, computed, second = cache.Results(b"key", tmp_path / "kept"), [], Event()
-    both = Barrier(2, timeout=60)
+    both, note = Barrier(2, timeout=60), computed.append
 
     def compute():
-        computed.append(1)
+        note(1)
         second.wait(0.2)  # time for the other to come
         return 7
 
@@ -240,15 +240,45 @@ def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
 
 def test_each_text_given_has_a_result_of_its_own(tmp_path):
     results, asked = cache.Results(b"key", tmp_path), []
+    note = asked.append
 
     def ask(text):
-        return results.cached(
-            "answer", lambda: (asked.append(text), text.upper())[1], given=text, n_kept=2
-        )
+        return results.cached("answer", lambda: (note(text), text.upper())[1], given=text, n_kept=2)
 
     assert [ask(text) for text in "abab"] == list("ABAB")
     assert asked == ["a", "b"]
     assert (ask("c"), len(list(tmp_path.glob("*.cache")))) == ("C", 2)
+
+
+CHUNK = """
+rows = pd.DataFrame({{"lab": {labs}, "gain": [0.5, 2.0]}})
+names = {names}
+def named(row):
+    return {{name: row[name] {operation} for name in names}}
+kept = results.cached("kept", lambda: [named(row) for row in rows.to_dict("records")])
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, {"gain": 1.0}),
+        ({"labs": ["a", "b"]}, {"gain": 1.0}),
+        ({"labs": [["a"], ["c"]]}, {"gain": 1.0}),
+        ({"names": ("gain", "lab")}, {"gain": 1.0, "lab": "aa"}),
+        ({"operation": "* 3"}, {"gain": 1.5}),
+    ],
+)
+def test_a_chunk_whose_inputs_change_is_computed_anew(tmp_path, change, expected):
+    """Its function is the same to the letter: what differs stands beside it on the page."""
+    results = cache.Results(b"key", tmp_path)
+    given = {"labs": ["a", "c"], "names": ("gain",), "operation": "* 2"}
+    for values in (given, {**given, **change}, given):
+        namespace = {"pd": pd, "results": results, "__name__": "__main__"}
+        exec(CHUNK.format(**values), namespace)  # as a kernel runs a chunk
+        last = namespace["kept"][0] if values != given else None
+        assert last in (None, expected)
+    assert len(list(tmp_path.glob("*.cache"))) == 1 + bool(change)
 
 
 def test_two_results_of_one_name_are_computed_at_the_same_time(tmp_path, monkeypatch):
