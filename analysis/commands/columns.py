@@ -91,7 +91,11 @@ def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
     for name in front():
         first = meanings[name].partition(". ")[0].rstrip(".")
         lines += _wrap(f"{name:<16} {first}.", " " * 17)
-    lines += ["", "Of their columns, beside what DuckDB has:", ""]
+    said = (
+        "FROM model WHERE is_measured lists the models measured here, WHERE is_published those of "
+        "the paper; few are both."
+    )
+    lines += ["", *_wrap(said, ""), "", "Of their columns, beside what DuckDB has:", ""]
     for call, meaning in macros:
         lines += _wrap(f"{call:<16} {meaning}", " " * 17)
     printed = (

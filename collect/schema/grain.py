@@ -362,8 +362,9 @@ APART = {
     ),
 }
 
-#: Column of which rows of a table of main are not independent: networks of the controlled study.
-CLUSTERS = {"network": "recipe", "network_step": "recipe"}
+#: Column within which rows of a table of main are not independent, and one that varies within it by
+#: design: networks of the controlled study.
+CLUSTERS = {"network": ("recipe", "shape"), "network_step": ("recipe", "shape")}
 
 #: Tables of main whose rows are models, or of a model each.
 OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)

@@ -18,6 +18,7 @@ SELECT n.study_run_id                                                           
        n.trigram_loss,
        n.is_beyond_trigram,
        n.log_growth,
+       n.log_growth / nullif(n.n_layers - 1, 0)                                   AS log_growth_per_block,
        n.log_growth_of_equal_writes,
        n.excess_growth,
        n.excess_growth_centred,
@@ -28,7 +29,7 @@ SELECT n.study_run_id                                                           
  WHERE n.block = 'documented';
 COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training. The 64 networks are 8 documented recipes in 4 shapes with 2 seeds each. So means by recipe, shape or seed compare like with like. Networks of one recipe are not independent: average by recipe before an interval or a test of what recipes do. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
 COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
-COMMENT ON COLUMN main.network.recipe IS 'Name of the recipe: the suite of models whose authors published it, or a variant of it. It is everything but shape and size, the kind of block included, so recipes do not differ by training alone. Settings: raw.study_run.recipe; kind of block: raw.study_run.family [-]';
+COMMENT ON COLUMN main.network.recipe IS 'Name of the recipe: the suite of models whose authors published it, or a variant of it. It is everything but shape and size, the kind of block included, so recipes do not differ by training alone. Settings: raw.study_run.recipe; kind of block: raw.study_run.family; which factor of a recipe matters: thermoscope study [-]';
 COMMENT ON COLUMN main.network.lab IS 'Lab that published the recipe; all networks are trained here [-]';
 COMMENT ON COLUMN main.network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
 COMMENT ON COLUMN main.network.seed IS 'Seed of the weights [-]';
@@ -36,14 +37,15 @@ COMMENT ON COLUMN main.network.n_layers IS 'Number of transformer blocks, L [1]'
 COMMENT ON COLUMN main.network.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN main.network.n_heads IS 'Query heads per block [1]';
 COMMENT ON COLUMN main.network.n_parameters IS 'Number of parameters, tied matrices counted once [1]';
-COMMENT ON COLUMN main.network.learning_rate IS 'Peak of the schedule [1]';
+COMMENT ON COLUMN main.network.learning_rate IS 'Peak of the schedule, set by the width d_model, so a mean by it compares widths [1]';
 COMMENT ON COLUMN main.network.weight_decay IS 'Decay rate of the matrices. A value belongs to few recipes and widths, so a mean by it compares recipes [1]';
 COMMENT ON COLUMN main.network.decay_turns IS 'Sum over steps of learning rate times weight decay: decay alone would divide a weight by exp of it. The plan of the study calls it kappa [1]';
 COMMENT ON COLUMN main.network.n_steps IS 'Steps of training [1]';
 COMMENT ON COLUMN main.network.loss IS 'Held-out loss at the end [nats per byte]';
 COMMENT ON COLUMN main.network.trigram_loss IS 'Held-out loss of a byte trigram model of the same text, the yardstick of trained enough [nats per byte]';
 COMMENT ON COLUMN main.network.is_beyond_trigram IS 'True where the loss is at most that of the trigram [-]';
-COMMENT ON COLUMN main.network.log_growth IS 'Logarithm of how much longer the stream becomes after block 0: above 0 it becomes longer, below 0 shorter. It is a mean over tokens. Its exp is of the kind of growth_after_block_0 of model_gain, which is of the last token. exp(log_growth / (n_layers - 1)) is of the kind of gain_body [nat]';
+COMMENT ON COLUMN main.network.log_growth IS 'Logarithm of how much longer the stream becomes after block 0: above 0 it becomes longer, below 0 shorter. It is a mean over tokens. Its exp is of the kind of growth_after_block_0 of model_gain, which is of the last token. Deeper networks have more blocks to grow in: compare depths by log_growth_per_block [nat]';
+COMMENT ON COLUMN main.network.log_growth_per_block IS 'log_growth over the blocks that make it, n_layers - 1: the mean ln(gain) of a block after block 0. Its exp is of the kind of gain_body of model_gain [nat]';
 COMMENT ON COLUMN main.network.log_growth_of_equal_writes IS 'log_growth if every later block added an orthogonal update as long as that of block 0 [nat]';
 COMMENT ON COLUMN main.network.excess_growth IS 'log_growth less log_growth_of_equal_writes. Below 0 the stream becomes less long than equal, orthogonal updates would make it; whether it becomes shorter is in log_growth [nat]';
 COMMENT ON COLUMN main.network.excess_growth_centred IS 'The same without the mean over features [nat]';
@@ -61,6 +63,7 @@ SELECT g.study_run_id                                                           
        g.loss,
        g.loss <= g.trigram_loss                                                   AS is_beyond_trigram,
        g.later_log_gain                                                           AS log_growth,
+       g.later_log_gain / nullif(n.n_layers - 1, 0)                               AS log_growth_per_block,
        g.excess                                                                   AS excess_growth,
        g.excess_centred                                                           AS excess_growth_centred,
        g.first_log_gain,
@@ -82,6 +85,7 @@ COMMENT ON COLUMN main.network_step.d_model IS 'Width of the residual stream [1]
 COMMENT ON COLUMN main.network_step.loss IS 'Held-out loss at that step [nats per byte]';
 COMMENT ON COLUMN main.network_step.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
 COMMENT ON COLUMN main.network_step.log_growth IS 'As in network, at that step [nat]';
+COMMENT ON COLUMN main.network_step.log_growth_per_block IS 'As in network, at that step [nat]';
 COMMENT ON COLUMN main.network_step.excess_growth IS 'As in network, at that step [nat]';
 COMMENT ON COLUMN main.network_step.excess_growth_centred IS 'The same without the mean over features [nat]';
 COMMENT ON COLUMN main.network_step.first_log_gain IS 'Mean ln(gain) of block 0 [nat]';

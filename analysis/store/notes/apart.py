@@ -37,15 +37,26 @@ def notes(query: Query) -> Iterator[str]:
                 asked = [(f'count(DISTINCT ("{alias}".{rule.by}))', each)]
                 if column is not None and _most(query, node, asked)[0] > 1:
                     yield f"{table}{column}: {rule.note}"
-            if cluster := schema.CLUSTERS.get(table) if name_of(each) in _OF_SPREAD else None:
-                units = cluster, *schema.KEYS[table][:1]
-                asked = [(f'count(DISTINCT "{alias}"."{name}")', each) for name in units]
-                n_clusters, n = _most(query, node, asked)
-                if n > n_clusters > 1:
-                    yield (
-                        f"{table}: {n} networks of {n_clusters} recipes are not independent; "
-                        f"average by {cluster} first"
-                    )
+            if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
+                yield from _of_clusters(query, node, each, alias, table)
+
+
+def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:
+    """Yield that networks of one recipe are not independent, or a spread is of their design."""
+    cluster, design = schema.CLUSTERS[table]
+    units = cluster, design, schema.KEYS[table][0]
+    asked = [(f'count(DISTINCT "{alias}"."{name}")', function) for name in units]
+    n_clusters, n_designs, n = _most(query, node, asked)
+    if n > n_clusters > 1:
+        yield (
+            f"{table}: {n} networks of {n_clusters} recipes are not independent; average by "
+            f"{cluster} first, and compare what varies within a {cluster} within each"
+        )
+    elif n_designs > 1 and name_of(function) not in OF_PAIRS:
+        yield (
+            f"{table}: {n_designs} {design}s of one {cluster} are in a spread, which is mostly "
+            f"theirs and not that of seeds; GROUP BY {design} too"
+        )
 
 
 def _column(rule: schema.Apart, function: Any, columns: set[str]) -> str | None:

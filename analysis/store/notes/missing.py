@@ -1,4 +1,4 @@
-"""Rows without a value that a count beside an aggregate counts, and statistics of few pairs."""
+"""Rows without a value that are counted or compared, and statistics of few pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
 from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, base_tables, called, name_of
-from analysis.store.statement import columns_of, every
+from analysis.store.notes.sampling import conjuncts
+from analysis.store.statement import columns_of, every, within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ def notes(query: Query) -> Iterator[str]:
     for node in query.selects:
         tables = {*base_tables(node).values()}.intersection(schema.OF_MODELS)
         functions = [each for each in called(node) if name_of(each) in query.aggregates]
-        counts_rows = any(name_of(each) == "count_star" or _is_distinct(each) for each in functions)
+        counts_rows = any(
+            (name_of(each) == "count_star" and not each.get("filter")) or _is_distinct(each)
+            for each in functions
+        )
         counted = [arguments_of(each) for each in functions if name_of(each) == "count"]
         for each in functions if tables else ():
             columns = [name for it in arguments_of(each) for name in sorted(columns_of(it))]
@@ -31,6 +35,10 @@ def notes(query: Query) -> Iterator[str]:
                 yield from _of_pairs(query, node, each, columns, is_said=is_said)
             elif counts_rows and not _is_distinct(each) and not each.get("filter"):
                 yield from _of_values(query, node, each, columns, tables)
+            if tables:
+                yield from _of_comparisons(query, node, each, tables)
+        if tables and counts_rows:
+            yield from _of_conditions(query, node, tables)
 
 
 def unjoined(query: Query) -> Iterator[str]:
@@ -78,7 +86,7 @@ def _of_pairs(
 
     A count of either column beside it says how many rows have a value.
     """
-    called_so = f"{name_of(function)}({', '.join(columns)})"
+    called_so = f"{name_of(function)} of {', '.join(columns)}"
     rows_of = {**function, "arguments": [], "children": []}
     rows = query.counts(node, [("count(*)", rows_of), ("count(*)", function)]) or []
     n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
@@ -90,6 +98,59 @@ def _of_pairs(
     if least < _FEW and (there == n or is_said or len(rows) > 1):
         where = " in a group" if len(rows) > 1 else ""
         yield f"{called_so} rests on {least} rows{where}{few}"
+
+
+def _compared(condition: Any) -> set[str]:
+    """Return the columns that a condition compares with a constant, but where NULL is asked for."""
+    nodes = [*within(condition)]
+    if any(str(each.get("type")).startswith("OPERATOR_IS_") for each in nodes):
+        return set()
+    return {
+        str(side["column_names"][-1]).lower()
+        for each in nodes
+        if str(each.get("type")).startswith("COMPARE_")
+        for side, other in ((each["left"], each["right"]), (each["right"], each["left"]))
+        if side.get("class") == "COLUMN_REF" and other.get("class") == "CONSTANT"
+    }
+
+
+def _null(query: Query, node: Any, column: str, tables: Collection[str]) -> tuple[str, int, int]:
+    """Return the table of a column, and of a SELECT's rows how many lack it, and how many are."""
+    of = next((name for name in sorted(tables) if column in query.columns.get(name, ())), "")
+    asked = [("count(*)", None), (f'count("{column}")', None)]
+    rows = query.counts({**node, "modifiers": [], "having": None}, asked) if of else None
+    n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
+    return of, n - there, n
+
+
+def _of_comparisons(
+    query: Query, node: Any, function: Any, tables: Collection[str]
+) -> Iterator[str]:
+    """Yield how many rows lack what an aggregate's filter or CASE compares: it is not met there."""
+    compared = _compared(function.get("filter")) | _compared(arguments_of(function))
+    counted = [arguments_of(each) for each in called(node) if name_of(each) == "count"]
+    for column in sorted(compared - columns_of(counted)):
+        of, n_null, n = _null(query, node, column, tables)
+        if n_null:
+            yield (
+                f"{of}.{column} is NULL in {n_null} of the {n} rows, which meet no comparison: "
+                f"they count as neither; count({column}) says how many have it"
+            )
+
+
+def _of_conditions(query: Query, node: Any, tables: Collection[str]) -> Iterator[str]:
+    """Yield how many rows a WHERE leaves out before a count, as they lack what it compares."""
+    conditions = [*conjuncts(node.get("where_clause"))]
+    for condition in conditions:
+        others = [each for each in conditions if each is not condition]
+        if any(str(each.get("type")).startswith("OPERATOR_IS_") for each in others):
+            continue
+        clause = {**node["where_clause"], "children": others} if len(others) > 1 else None
+        rest = {**node, "where_clause": clause or (others or [None])[0]}
+        for column in sorted(_compared(condition)):
+            of, n_null, n = _null(query, rest, column, tables)
+            if n_null:
+                yield f"WHERE leaves out {n_null} of {n} rows of {of} that have no {column}"
 
 
 def _of_values(

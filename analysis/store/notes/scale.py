@@ -17,10 +17,12 @@ from analysis.store.notes.query import (
     Query,
     arguments_of,
     base_tables,
+    called,
+    column_groups,
     name_of,
     taken,
 )
-from analysis.store.statement import columns_of
+from analysis.store.statement import columns_of, within
 from collect import schema
 
 #: Columns of which one value each is on one scale, by unit.
@@ -58,6 +60,7 @@ def notes(query: Query) -> Iterator[str]:
     for (table, kinds, are_pairs), mixed_columns in found.items():
         yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
     yield from dict.fromkeys(_roots(query))
+    yield from dict.fromkeys(_side_by_side(query))
 
 
 def _roots(query: Query) -> Iterator[str]:
@@ -74,6 +77,33 @@ def _roots(query: Query) -> Iterator[str]:
                     "prompt_gain.gain_body: a mean over blocks, so its spread over prompts shrinks "
                     "with depth; compare models by the spread of ln(growth_after_block_0)"
                 )
+
+
+#: Functions whose result is on the scale of the values.
+_OF_SIZE = frozenset({"avg", "mean", "max", "min", "sum", "median"})
+
+
+def _side_by_side(query: Query) -> Iterator[str]:
+    """Yield a sentence for norms of weights of several models that stand side by side."""
+    for node in query.selects:
+        if "model_id" not in column_groups(query.groups(node)):
+            continue
+        ratios = [it for it in called(node) if name_of(it) == "/"]
+        relative = [id(it) for each in ratios for it in within(arguments_of(each))]
+        for each in called(node):
+            if name_of(each) not in _OF_SIZE or id(each) in relative:
+                continue
+            for alias, table in base_tables(node).items():
+                here = {name for (of, name), unit in _units().items()
+                        if of == table and unit == "weight units"}  # fmt: skip
+                for column in taken(each, here, query.columns[table]):
+                    asked = [(f'any_value("{alias}"."model_id")', each)]
+                    if len({*(query.counts(node, asked) or ())}) > 1:
+                        yield (
+                            f"{table}.{column}: weights of several models have scales of their "
+                            "own, so their order tells nothing; raw.weight_norm WHERE is_folded "
+                            "has the gain of the norm in front multiplied in"
+                        )
 
 
 @cache

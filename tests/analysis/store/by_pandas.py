@@ -242,6 +242,7 @@ def network_step() -> pd.DataFrame:
     rows = rows.merge(trained[columns], on="study_run_id").merge(levels, on="study_run_id")
     rows["log_growth"] = rows["later_log_gain"]
     rows["log_growth_of_equal_writes"] = rows["equal_writes"]
+    rows["log_growth_per_block"] = rows["log_growth"] / (rows["n_layers"] - 1)
     rows["excess_growth"] = rows["later_log_gain"] - rows["equal_writes"]
     return rows.rename(columns={"study_run_id": "network_id"})
 

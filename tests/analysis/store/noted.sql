@@ -123,7 +123,19 @@ SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT 
 SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE prompt_set = 'A_grand_unified'
 AND layer > 0
 
-SELECT recipe, avg(log_growth), stddev(log_growth) FROM network GROUP BY recipe
+SELECT recipe, shape, avg(log_growth), stddev(log_growth) FROM network GROUP BY ALL
+
+SELECT recipe, avg(log_growth) FROM network GROUP BY recipe
+
+SELECT recipe, corr(seed, log_growth) FROM network GROUP BY recipe
+
+SELECT count(*) FILTER (gain_last_block > 1), count(gain_last_block) FROM published_model
+
+SELECT count(*) FROM published_model WHERE gain_last_block IS NOT NULL AND gain_last_block > 1
+
+SELECT model_id, max(v_spectral) / median(v_spectral), arg_max(layer, v_spectral) FROM layer_weight GROUP BY model_id
+
+SELECT layer, avg(v_spectral) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer, model_id
 
 SELECT step, avg(log_growth) FROM network_step GROUP BY step
 
@@ -413,3 +425,34 @@ SELECT model_id, stddev(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_
 
 SELECT model_id, var_samp(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_unified' GROUP BY ALL ORDER
 BY 2 LIMIT 1
+
+--- not met: rows without a value in a comparison that is counted: the column and the query
+
+gain_penultimate_block: SELECT lab, count(*), count(*) FILTER (WHERE gain_penultimate_block > 1) FROM published_model
+GROUP BY lab
+
+gain_penultimate_block: SELECT lab, avg(CASE WHEN gain_penultimate_block > 1 THEN 1.0 ELSE 0 END) FROM
+published_model GROUP BY lab
+
+gain_last_block: SELECT count(*), count(*) FILTER (1 < gain_last_block) FROM published_model p
+
+gain_last_block: SELECT count(*) FROM published_model WHERE gain_last_block > 1
+
+gain_last_block: SELECT lab, count(*) FROM published_model WHERE gain_last_block < 1 AND n_layers > 4 AND d_model > 8
+GROUP BY lab
+
+--- spread: of several shapes within a recipe
+
+SELECT recipe, stddev(log_growth) FROM network GROUP BY recipe
+
+SELECT avg(log_growth), conf_low(log_growth) FROM network WHERE recipe = 'olmo2'
+
+SELECT recipe, step, conf_high(excess_growth) FROM network_step GROUP BY ALL
+
+--- side by side: norms of weights of several models, each on its own scale
+
+SELECT model_id, avg(ov_spectral) FROM head_weight GROUP BY model_id
+
+SELECT model_id AS m, max(v_spectral) v FROM layer_weight GROUP BY m ORDER BY v DESC
+
+SELECT model_id, layer, sum(w.o_frobenius) FROM layer_weight w GROUP BY ALL

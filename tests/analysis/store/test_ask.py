@@ -146,9 +146,11 @@ def leaving():
 
 def largest_value():
     rows = frame("layer_weight")
-    best = rows.loc[rows.groupby("model_id")["v_spectral"].idxmax()]
-    best = best.sort_values("v_spectral", ascending=False)
-    return list(best[["model_id", "layer", "v_spectral"]].itertuples(index=False, name=None))
+    best = rows.loc[rows.groupby("model_id")["v_spectral"].idxmax()].set_index("model_id")
+    models = rows.groupby("model_id")
+    over = best["v_spectral"] / models["v_spectral"].median()
+    n_layers = models["layer"].max() + 1
+    return list(zip(over.index, best["layer"], n_layers, over, strict=True))
 
 
 def writes():
@@ -193,7 +195,7 @@ ANSWERS = {
     "Do attention and feed-forward write along the stream or against it?": parts,
     "Which tokens are far longer than the others of their prompt?": outliers,
     "Where does attention go when it leaves the token itself?": leaving,
-    "Which models have the largest W_V, and in which block?": largest_value,
+    "In which block does each model have its largest W_V?": largest_value,
     "Does the norm of W_V tell how much a head can write?": writes,
     "Do tokens grow alike over depth?": alike,
     "How often does a model have a published gain in several files?": files,
@@ -259,6 +261,8 @@ def test_what_the_page_says_of_its_answers_is_so(store):
     assert (r["r"].iloc[:-1] > 0.85).all()
     assert "gemma" in r["model_id"].iloc[-1]
     assert r["r"].iloc[-1] < 0.5
+    values = store.query(ASKED["In which block does each model have its largest W_V?"])
+    assert (values["layer"] >= values["n_layers"] * 2 / 3).all()
     pythia = store.query(ASKED["Do deeper Pythia models have smaller gains?"])
     assert pythia["r"].item() < -0.5
     alike = store.query(ASKED["Do tokens grow alike over depth?"]).dropna()

@@ -134,7 +134,7 @@ def test_a_statistic_of_pairs_names_its_pairs_and_no_column_alone(store):
         n = len(figures.dropna(subset=[name, "gain_penultimate_block"]))
         query = f"SELECT corr({name}, gain_penultimate_block), count(*) FROM published_model"
         (note,) = [note for note in noted(store, query) if "rests" in note]
-        assert note.startswith(f"corr({name}, gain_penultimate_block) rests on {n} of 34 rows")
+        assert note.startswith(f"corr of {name}, gain_penultimate_block rests on {n} of 34 rows")
     query = "SELECT spearman(n_parameters, gain_penultimate_block), count(*) FROM published_model"
     n = figures["gain_penultimate_block"].notna().sum()
     (note,) = [note for note in noted(store, query) if "rests" in note]
@@ -147,6 +147,27 @@ def test_a_rank_correlation_has_no_scale(store):
     assert not [note for note in by_rank if "scales" in note]
     (note,) = [note for note in by_value if "scales" in note]
     assert "spearman" in note
+
+
+@pytest.mark.parametrize("case", NOTED["not met"])
+def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
+    column, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if column in note]
+    values = by_pandas.published_model()
+    values = values[values["n_layers"] > 4] if "n_layers" in query else values
+    assert re.findall(r"\d+", note) == [str(values[column].isna().sum()), str(len(values))]
+
+
+@pytest.mark.parametrize("query", NOTED["spread"])
+def test_a_spread_over_shapes_of_one_recipe_is_noted(store, query):
+    (note,) = [note for note in noted(store, query) if "GROUP BY shape" in note]
+    assert "4 shapes" in note
+
+
+@pytest.mark.parametrize("query", NOTED["side by side"])
+def test_norms_of_weights_of_several_models_side_by_side_are_noted(store, query):
+    (note,) = [note for note in noted(store, query) if "is_folded" in note]
+    assert "scales of their own" in note
 
 
 @pytest.mark.parametrize("query", NOTED["spreads"])
@@ -200,7 +221,7 @@ def test_python_warns_of_what_the_command_notes(store):
 def test_a_correlation_of_very_few_models_is_noted_with_their_number(store):
     few = "SELECT corr(n_parameters, gain_body), max(gain_body) FROM model_gain WHERE {}"
     (note,) = noted(store, few.format("NOT is_trained_here"))
-    assert note.startswith("corr(n_parameters, gain_body) rests on 4 rows")
+    assert note.startswith("corr of n_parameters, gain_body rests on 4 rows")
     assert noted(store, few.format("is_trained_here")) == []
 
 
