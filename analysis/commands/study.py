@@ -66,7 +66,7 @@ def _overview(statements: pd.DataFrame) -> str:
     for claim_id, both in statements.groupby("claim_id", sort=False):
         lines.append(f"{claim_id:>3}  {both['statement'].iloc[0]}")
         lines.append(f"     rule: {both['rule'].iloc[0]}")
-        lines.append(f"     foreseen to hold: {'yes' if both['foreseen'].iloc[0] else 'no'}")
+        lines.append(f"     predicted to hold: {'yes' if both['predicted'].iloc[0] else 'no'}")
         for row in both.to_dict("records"):
             stands = f"{row['condition']}: {row['verdict']}"
             lines.append(f"     {stands}: {number_words(row)}")

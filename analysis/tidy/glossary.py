@@ -147,7 +147,7 @@ GLOSSARY: dict[str, str] = {
     "evidence": "Tables and files the numbers come from",
     "caveats": "Known defects that touch the evidence, B1 to B16",
     "sd": "Standard deviation: of a source's effects over cells, or between runs of a cell [nat]",
-    "foreseen": "Whether the statement was expected to hold when it was registered",
+    "predicted": "Whether the statement was expected to hold when it was registered",
     "check_id": "Name of the check in its claim",
     "condition": "How the words of the claim were read: definition, models, files",
     "holds": "Whether the part holds under the condition; missing when it cannot be told",

@@ -43,7 +43,7 @@ NUMBERS = (
 )  # fmt: skip
 
 #: What is written of a statement, whatever comes out.
-STATED = ("claim_id", "statement", "rule", "foreseen")
+STATED = ("claim_id", "statement", "rule", "predicted")
 
 #: The numbers of a statement, and whether it holds.
 Outcome = tuple[dict[str, float], bool]
@@ -56,14 +56,14 @@ HALF, MECHANISM, PLANNED_WIDTH, LIKE_TEXTS = 0.5, 0.7, 0.05, 0.8
 class Prediction:
     """A registered statement: what it says, what makes it hold, and how it is computed.
 
-    ``foreseen`` is whether it was expected to hold; ``compute`` returns the numbers and whether it
+    ``predicted`` is whether it was expected to hold; ``compute`` returns the numbers and whether it
     does; ``remarks`` is what there is to say of its row, by horizon.
     """
 
     claim_id: str
     statement: str
     rule: str
-    foreseen: bool
+    predicted: bool
     compute: Callable[[Store, str, np.random.Generator], Outcome]
     remarks: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
 
     Returns
     -------
-    One row per statement and horizon: `claim_id`, `statement`, `rule`, `foreseen`, `condition`
+    One row per statement and horizon: `claim_id`, `statement`, `rule`, `predicted`, `condition`
     (the horizon), `estimate`, `conf_low`, `conf_high`, `null_value` (what it is
     compared with), `p_value` and `smallest_p` (the least that the test could return) where the
     rule is on p, `n_groups` (recipes or births compared), `holds`, `verdict` (held,

@@ -13,7 +13,7 @@ SEED = 2026
 
 #: What identifies a row, and what is compared of it.
 KEYS = ("claim_id", "condition")
-COLUMNS = ("statement", "rule", "foreseen", "verdict", *registered.NUMBERS, "note")
+COLUMNS = ("statement", "rule", "predicted", "verdict", *registered.NUMBERS, "note")
 
 
 def statements(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:

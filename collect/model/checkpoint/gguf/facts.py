@@ -53,7 +53,7 @@ def of_run(header: Header) -> dict[str, Any]:
 
 
 def perturbed(header: Header, seed: int) -> Header:
-    """Return a file that is read with one more rounding error of its own size.
+    """Return a file that is read with simulated quantisation noise, of its own rounding's size.
 
     Raises
     ------

@@ -93,8 +93,8 @@ class Header:
     tensors
         In the file's order.
     seed
-        Of one more rounding error that its quantised tensors are read with; see `steps`. None to
-        read them as they are.
+        Of the simulated quantisation noise that its quantised tensors are read with; see `steps`.
+        None to read them as they are.
     has_numbers
         Whether the tensors lie in the file; those of a file that is still on the hub do not.
     """

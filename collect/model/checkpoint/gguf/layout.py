@@ -84,7 +84,7 @@ LAYOUTS: Mapping[str, Undoing] = {
 def dequantised(path: Path, tensor: Tensor, places: Any, seed: int | None = None) -> Any:
     """Return a tensor of a file as floats, or some of its rows; only these are read.
 
-    With a seed, one more rounding error is added to those that are quantised.
+    With a seed, simulated quantisation noise is added to those that are quantised.
 
     Raises
     ------

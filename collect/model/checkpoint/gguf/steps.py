@@ -87,7 +87,7 @@ def steps(rows: NDArray[Any], kind: Any) -> NDArray[Any]:
 
 
 def error(tensor: Tensor, rows: NDArray[Any], kind: Any, places: Any, seed: int) -> NDArray[Any]:
-    """Return one more rounding error of some rows of a tensor.
+    """Return simulated quantisation noise, one more rounding error, of some rows of a tensor.
 
     Each number's is the same in whatever pieces the tensor is read.
 
