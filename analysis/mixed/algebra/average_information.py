@@ -27,7 +27,7 @@ def average_information(cross: CrossProducts, solution: Profile) -> Floats:
     first, later = cross.blocks[0], cross.blocks[1:]
     factors, eliminated = relative_factors(cross.blocks, solution.theta), solution.eliminated
     q, n_levels = cross.n_random, len(first.levels)
-    effects = _unscaled(solution.modes, later, factors[1:])
+    effects = _unscale(solution.modes, later, factors[1:])
     direction = np.concatenate([-effects, -solution.coefficients, [1.0]])
     of_level = (n_levels, first.width, -1)
     met = (cross.flat @ direction).reshape(of_level)
@@ -84,6 +84,6 @@ def _derivatives(block: Block, factor: Floats) -> list[Floats]:
     return derivatives
 
 
-def _unscaled(modes: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
+def _unscale(modes: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
     """Return b = Lambda u of the later blocks."""
     return scaled_rows(modes[:, None], blocks, [factor.T for factor in factors])[:, 0]

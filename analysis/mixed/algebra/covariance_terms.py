@@ -44,7 +44,7 @@ class CovarianceTerm:
         columns, rows = np.triu_indices(self.width)
         return np.asarray(factor[rows, columns])
 
-    def with_factor(self, theta: Floats, factor: Floats) -> Floats:
+    def replace_factor(self, theta: Floats, factor: Floats) -> Floats:
         """Return theta with the canonical factor of A A' in this term, A of shape (k, any)."""
         result = theta.copy()
         result[self.places] = self.elements(canonical(factor))
@@ -97,7 +97,7 @@ def _reflect(matrix: Floats, row: Floats, length: float) -> Floats:
     return np.asarray(matrix - np.outer(matrix @ mirror, 2 * mirror / squared))
 
 
-def without_smallest(factor: Floats, least: float) -> Floats:
+def drop_smallest(factor: Floats, least: float) -> Floats:
     """Return a factor of the covariance less the principal axes shorter than `least`."""
     axes, lengths, _ = np.linalg.svd(factor)
     remaining = lengths >= least

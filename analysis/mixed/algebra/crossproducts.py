@@ -59,7 +59,7 @@ class CrossProducts:
         """[Z2 | X | y]'[Z2 | X | y], dense."""
         return self.among if isinstance(self.among, np.ndarray) else self.among.toarray()
 
-    def by_levels(self) -> Iterator[tuple[slice, Floats]]:
+    def level_portions(self) -> Iterator[tuple[slice, Floats]]:
         """Yield Z1'[Z2 | X | y] of some levels at a time, dense (n, k, q + p + 1), and which."""
         width = self.diagonal.shape[1]
         for few in portions(len(self.diagonal)):
@@ -67,7 +67,7 @@ class CrossProducts:
             dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
             yield few, np.asarray(dense).reshape(-1, width, self.size)
 
-    def turned(self, turn: Floats) -> CrossProducts:
+    def turn(self, turn: Floats) -> CrossProducts:
         """Return the cross-products of [Z2 | X | y] times a matrix."""
         flat = self.cross.reshape(-1, self.size) @ turn
         return replace(self, flat=flat, among=turn.T @ self.rest @ turn)
@@ -130,7 +130,7 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     )
 
 
-def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
+def select_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
     """Return the cross-products with some of the fixed columns only, in the internal design."""
     q = cross.n_random
     places = np.concatenate([np.arange(q), q + columns, [cross.size - 1]])

@@ -184,7 +184,7 @@ def descend_to_floor(
             here = replace(here, hessian=None)
             continue
         if hessian_at is not None:
-            following = replace(following, hessian=_learned(here, following))
+            following = replace(following, hessian=_update_hessian(here, following))
         here, fresh = following, False
         if here.steepest > STEADY * before:
             here = replace(here, hessian=None)
@@ -193,7 +193,7 @@ def descend_to_floor(
     return here
 
 
-def _learned(before: Floor, after: Floor) -> Floats | None:
+def _update_hessian(before: Floor, after: Floor) -> Floats | None:
     """Return the Hessian after a step, by BFGS (Nocedal and Wright, equation 6.19)."""
     hessian, free = before.hessian, before.free
     if hessian is None:

@@ -81,7 +81,7 @@ def _first_modes(
     kernel, q = solution.eliminated.kernel, cross.n_random
     direction = np.concatenate([-later, -solution.coefficients, [1.0]])
     values, spread = np.empty(kernel.shape[:2]), np.einsum("lii->li", kernel).copy()
-    for few, columns in cross.by_levels():
+    for few, columns in cross.level_portions():
         values[few] = np.einsum("lij,ljr,r->li", kernel[few], columns, direction, optimize=True)
         through = kernel[few] @ columns[:, :, :q]
         flat = through.reshape(through.shape[0] * through.shape[1], q)

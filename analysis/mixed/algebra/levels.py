@@ -115,10 +115,10 @@ def gather(diagonal: Floats, cross: Floats | sparse.csr_array) -> Levels:
             return Levels(diagonal, ones, codes, np.empty(0), size, outer, is_half=width == 1)
     if isinstance(cross, sparse.csr_array):
         cross = cross.toarray().reshape(n_levels, width, size)
-    return _gathered(diagonal, cross)
+    return _gather(diagonal, cross)
 
 
-def _gathered(diagonal: Floats, cross: Floats) -> Levels:
+def _gather(diagonal: Floats, cross: Floats) -> Levels:
     n_levels, width, size = cross.shape
     if n_levels <= LEVELS_PER_CLASS * width * size:
         return separate(diagonal, cross)
@@ -160,7 +160,7 @@ def sparse_products(cross: sparse.csr_array, occurring: Integers, width: int) ->
     `cross` is C of `width` rows a level, (L k, r), and `occurring` counts its numbers in every
     level, (L,).
     """
-    return _in_batches(_sparse_batch, cross, occurring, width, occurring**2)
+    return _batch_sums(_sparse_batch, cross, occurring, width, occurring**2)
 
 
 def sparse_halves(cross: sparse.csr_array, occurring: Integers, width: int = 1) -> sparse.csr_array:
@@ -168,10 +168,10 @@ def sparse_halves(cross: sparse.csr_array, occurring: Integers, width: int = 1) 
 
     What lies above it is twice as large.
     """
-    return _in_batches(_half_batch, cross, occurring, width, occurring * (occurring + 1) // 2)
+    return _batch_sums(_half_batch, cross, occurring, width, occurring * (occurring + 1) // 2)
 
 
-def _in_batches(
+def _batch_sums(
     batch: Callable[[sparse.csr_array, Integers, int], sparse.csr_array],
     cross: sparse.csr_array,
     occurring: Integers,

@@ -22,7 +22,7 @@ from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import (
     CovarianceTerm,
     covariance_terms,
-    without_smallest,
+    drop_smallest,
 )
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.descent import Floor, descend, descend_to_floor
@@ -114,9 +114,9 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
     """
     search = Search(cross, reml)
     identity = np.where(is_diagonal(cross), 1.0, 0.0)
-    best = search.settle(identity if start is None else search.inside(start))
+    best = search.settle(identity if start is None else search.interior(start))
     if search.is_singular(best.floor.at, NEARLY_SINGULAR):
-        best = search.restarted(best)
+        best = search.restart(best)
     search.forget()
     return Optimum(
         theta=best.floor.at / search.scale,
@@ -135,7 +135,7 @@ def quick(
 ) -> Floats:
     """Return the theta with least deviance to about six digits, for refits by the thousand."""
     search = Search(cross, reml)
-    at = descend(search.value, search.inside(start), tolerance=1e-10)
+    at = descend(search.value, search.interior(start), tolerance=1e-10)
     return np.asarray(at / search.scale, dtype=np.float64)
 
 
@@ -150,7 +150,7 @@ def sign_patterns(width: int) -> list[Floats]:
     return [np.ones(width), *(np.ones(width) - 2 * np.eye(width))]
 
 
-def combined(patterns: Sequence[Sequence[Floats]]) -> list[tuple[Floats, ...]]:
+def combinations(patterns: Sequence[Sequence[Floats]]) -> list[tuple[Floats, ...]]:
     """Return one pattern per term, in all combinations where these are few.
 
     Otherwise as many as the longest list has, so that every pattern of every term occurs.
@@ -209,7 +209,7 @@ class Search:
         of_theta = average_information(self.cross, self.solution(at))
         return np.asarray(of_theta / np.outer(self.scale, self.scale))
 
-    def descended(self, at: Floats) -> Floats:
+    def descent(self, at: Floats) -> Floats:
         """Return a point in the valley that a start leads to."""
         if not self.is_informed(at):
             return descend(self.value, at)
@@ -227,25 +227,25 @@ class Search:
             slopes.append(within / np.outer(units, units))
         return solution.criterion, slopes
 
-    def inside(self, theta: Floats) -> Floats:
+    def interior(self, theta: Floats) -> Floats:
         """Return a theta in units of the columns, off the boundary where no gradient shows."""
         at = theta * self.scale
         return np.where(self.diagonal, np.maximum(at, OFF_BOUNDARY), at)
 
     def settle(self, at: Floats) -> Settled:
         """Return where a start leads to, with the conditions checked in the covariances."""
-        at = self.descended(at)
+        at = self.descent(at)
         for _ in range(MOST_ROUNDS):
             floor = self.floor(at)
-            released, owed = self.released(floor)
+            released, owed = self.release(floor)
             settled = Settled(floor, floor.decrement + owed)
             if released is None and settled.decrement >= CONVERGED:
                 released = floor.at
             if released is None:
-                released = self.escaped(floor)
+                released = self.escape(floor)
             if released is None:
                 break
-            at = self.descended(released)
+            at = self.descent(released)
         return settled
 
     def is_singular(self, at: Floats, least: float = NEAR_ZERO) -> bool:
@@ -259,39 +259,39 @@ class Search:
         """
         return self.is_large and not self.is_singular(at, NEARLY_SINGULAR)
 
-    def restarted(self, best: Settled) -> Settled:
+    def restart(self, best: Settled) -> Settled:
         """Return the best of a singular end and of the searches begun beside it.
 
         The boundary has local minima, which the signs of the correlations tell apart. What was
         lost is filled again, and every sign pattern of a term's correlations gets its search.
         """
         first = best.floor.at
-        for signs in combined([sign_patterns(term.width) for term in self.terms]):
-            at = self.descended(self.filled(first, signs))
+        for signs in combinations([sign_patterns(term.width) for term in self.terms]):
+            at = self.descent(self.fill(first, signs))
             if self.value(at)[0] < best.floor.value - WORTHWHILE:
                 best = min(best, self.settle(at), key=lambda end: end.floor.value)
         return best
 
-    def filled(self, at: Floats, signs: Sequence[Floats]) -> Floats:
+    def fill(self, at: Floats, signs: Sequence[Floats]) -> Floats:
         """Return covariances of full rank near some, with correlations of given signs."""
         for term, sign in zip(self.terms, signs, strict=True):
             sizes = np.hypot(np.linalg.norm(term.factor(at), axis=1), FILLED)
             common = np.sqrt(CORRELATED) * sizes * sign
             independent = np.sqrt(1 - CORRELATED) * np.diag(sizes)
-            at = term.with_factor(at, np.column_stack([common, independent]))
+            at = term.replace_factor(at, np.column_stack([common, independent]))
         return at
 
     def floor(self, at: Floats) -> Floor:
         """Return the floor of the valley, on the boundary where that is not higher."""
         hessian = self.information if self.is_informed(at) else None
-        at = self.grounded(at)
-        floor = descend_to_floor(self.value, at, self.occupied(at), hessian)
-        again = self.grounded(floor.at)
+        at = self.ground(at)
+        floor = descend_to_floor(self.value, at, self.occupancy(at), hessian)
+        again = self.ground(floor.at)
         if np.array_equal(again, floor.at):
             return floor
-        return descend_to_floor(self.value, again, self.occupied(again), hessian)
+        return descend_to_floor(self.value, again, self.occupancy(again), hessian)
 
-    def occupied(self, at: Floats) -> NDArray[np.bool_]:
+    def occupancy(self, at: Floats) -> NDArray[np.bool_]:
         """Tell which elements lie in columns that are not zero."""
         occupied = np.zeros(len(at), dtype=np.bool_)
         for term in self.terms:
@@ -299,24 +299,24 @@ class Search:
             occupied[term.places] = term.elements(np.tile(alive, (term.width, 1)))
         return occupied
 
-    def grounded(self, at: Floats) -> Floats:
+    def ground(self, at: Floats) -> Floats:
         """Return canonical factors, less what is nearly zero if the deviance does not mind."""
         for term in self.terms:
-            at = term.with_factor(at, term.factor(at))
+            at = term.replace_factor(at, term.factor(at))
         value: float | None = None
         for term in self.terms:
             factor = term.factor(at)
-            remaining = without_smallest(factor, NEAR_ZERO)
+            remaining = drop_smallest(factor, NEAR_ZERO)
             if remaining.shape[1] == int(factor.any(axis=0).sum()):
                 continue
             value = self.value(at)[0] if value is None else value
-            tried = term.with_factor(at, remaining)
+            tried = term.replace_factor(at, remaining)
             lower = self.value(tried)[0]
             if lower <= value + 1e-10 * (1 + abs(value)):
                 at, value = tried, lower
         return at
 
-    def released(self, floor: Floor) -> tuple[Floats | None, float]:
+    def release(self, floor: Floor) -> tuple[Floats | None, float]:
         """Return a better point with a variance let go, and the fall expected from letting go.
 
         A direction v in which the deviance falls, v'Gv < 0, is added to the covariance as s vv'.
@@ -350,7 +350,7 @@ class Search:
             if fall < WORTHWHILE / 10:
                 return None, fall
             added = np.column_stack([factor, np.sqrt(size) * direction])
-            tried = term.with_factor(floor.at, added)
+            tried = term.replace_factor(floor.at, added)
             value, slopes = self.value_and_slopes(tried)
             if value < floor.value - WORTHWHILE:
                 return tried, fall
@@ -360,7 +360,7 @@ class Search:
             size *= min(max(ratio, 1e-3), 0.3)
         return None, fall
 
-    def escaped(self, floor: Floor) -> Floats | None:
+    def escape(self, floor: Floor) -> Floats | None:
         """Return a better point along a negative curvature, to either side, None if none is."""
         direction = floor.downward()
         if direction is None:

@@ -68,7 +68,7 @@ def compare(models: Sequence[Tested]) -> pd.DataFrame:
     if linear:
         same_fixed = len({model.terms for model in linear}) == 1
         refit = not (same_fixed and len({model.reml for model in linear}) == 1)
-        fitted = [model.refitted(reml=False) if refit else model for model in linear]
+        fitted = [model.refit(reml=False) if refit else model for model in linear]
         estimator = "maximum likelihood" if refit or not linear[0].reml else "REML"
     rows = [_row(fitted[0], None), *(_row(b, a) for a, b in itertools.pairwise(fitted))]
     return glossary.table(rows, method=f"Likelihood ratio, {estimator}")
@@ -79,7 +79,7 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
 
     All columns of a basis such as ``poly(x, 2)`` are dropped together.
     """
-    whole = model.refitted(reml=False) if model.reml else model
+    whole = model.refit(reml=False) if model.reml else model
     fixed_terms = terms(model.formula.fixed)
     parts = {term: term_parts(term) for term in fixed_terms}
     droppable = dict.fromkeys(
@@ -97,7 +97,7 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         others = [each.name() for each in fixed_terms if term_name(each) != name and parts[each]]
         intercept = "1" if any(not parts[each] for each in fixed_terms) else "0"
         formula = replace(model.formula, fixed=" + ".join([intercept, *others]))
-        smaller = replace(whole, formula=formula).refitted(reml=False)
+        smaller = replace(whole, formula=formula).refit(reml=False)
         rows.append(_row(smaller, None) | {"term": name} | _test(smaller, whole))
     return glossary.table(
         pd.DataFrame(rows)

@@ -172,7 +172,7 @@ def derivatives(model: Tested, number: str, at: Mapping[str, Any] | None = None)
     return replace(grid, design=design, offset=slope, what=f"slope by {number}")
 
 
-def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[tuple[str, ...]]]:
+def average(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[tuple[str, ...]]]:
     """Return the design averaged over all other factors, and the levels of every combination."""
     if len(set(factors)) < len(factors):
         raise DesignError(

@@ -24,7 +24,7 @@ import pandas as pd
 from scipy import special
 
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.frames.grid import Grid, averaged
+from analysis.mixed.frames.grid import Grid, average
 from analysis.mixed.inference.fitted import Tested
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests, t_quantile
 from analysis.mixed.reading.expression import shown
@@ -101,7 +101,7 @@ def marginal(
     require_conf_level(conf_level)
     method, instead = model.df_method(df)
     factors = (factors,) if isinstance(factors, str) else tuple(factors)
-    rows, levels = averaged(grid, (*asked.by, *factors))
+    rows, levels = average(grid, (*asked.by, *factors))
     families: dict[str, list[int]] = {}
     for place, level in enumerate(levels):
         families.setdefault(":".join(level[: len(asked.by)]), []).append(place)

@@ -226,7 +226,7 @@ class Fitted(Tested):
         """
         return self.fallback if df is None else (method_named(df), "")
 
-    def refitted(self, *, reml: bool) -> Self:
+    def refit(self, *, reml: bool) -> Self:
         """Return the same model fitted to its statistics by restricted or maximum likelihood."""
         return self.solved(
             self.formula,

@@ -48,7 +48,7 @@ class Held:
     sigma: float  #: The residual standard deviation there.
     reml: bool  #: Whether the deviance is that of the restricted likelihood.
 
-    def with_deviation(self, place: int, value: float) -> float:
+    def hold_deviation(self, place: int, value: float) -> float:
         """Return the least deviance with theta[place] * sigma equal to a value.
 
         Searched over the other elements of theta and log sigma.
@@ -73,7 +73,7 @@ class Held:
         centre = np.append(np.zeros(len(others)), start[-1])
         return _least(objective, start, centre - reach, centre + reach)
 
-    def with_correlation(self, place: int, value: float) -> float:
+    def hold_correlation(self, place: int, value: float) -> float:
         """Return the least deviance with the correlation held of a term's first two effects."""
         scale = natural_scale(self.cross)
         diagonal = place + int(np.argmax(is_diagonal(self.cross)[place:]))
@@ -97,7 +97,7 @@ class Held:
         lower[[place - 1, place]] = 0.0
         return _least(objective, start[others], lower[others], reach[others])
 
-    def with_sigma(self, sigma: float) -> float:
+    def hold_sigma(self, sigma: float) -> float:
         """Return the least deviance with sigma held."""
         scale = natural_scale(self.cross)
 
@@ -168,14 +168,14 @@ def _least(
 
     wall = objective(start)[0] + WALL
 
-    def walled(at: Floats) -> tuple[float, Floats]:
+    def objective_or_wall(at: Floats) -> tuple[float, Floats]:
         try:
             return objective(at)
         except (np.linalg.LinAlgError, DesignError):
             return wall, np.zeros(len(at))
 
     result = minimize(
-        walled,
+        objective_or_wall,
         start,
         jac=True,
         method="L-BFGS-B",

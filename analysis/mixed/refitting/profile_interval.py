@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.crossproducts import CrossProducts, with_fixed
+from analysis.mixed.algebra.crossproducts import CrossProducts, select_fixed
 from analysis.mixed.algebra.deviance import profile, relative_factors
 from analysis.mixed.algebra.optimise import natural_scale, optimise
 from analysis.mixed.inference.fixed_effects import chi_squared_quantile
@@ -71,7 +71,7 @@ def profile_intervals(
     [0.14, 0.196]
     """
     require_conf_level(conf_level)
-    fitted = model if model.reml is reml else model.refitted(reml=reml)
+    fitted = model if model.reml is reml else model.refit(reml=reml)
     rise = chi_squared_quantile(conf_level, 1)
     fixed = range(0 if reml else len(fitted.terms))
     steps = [partial(_fixed_row, fitted, place) for place in fixed]
@@ -106,8 +106,8 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
 
     def excess(value: float) -> float:
         held = _less_column(turned, q + place, value - float(cross.shift[place]))
-        theta = optimise(with_fixed(held, others), reml=False, start=start).theta
-        solution = profile(with_fixed(held, others), theta, reml=False)
+        theta = optimise(select_fixed(held, others), reml=False, start=start).theta
+        solution = profile(select_fixed(held, others), theta, reml=False)
         return solution.criterion - model.solution.criterion - rise
 
     low = _end(excess, estimate, -std_error)
@@ -121,14 +121,14 @@ def _formula_design(cross: CrossProducts) -> CrossProducts:
     size = cross.size
     turn = np.eye(size)
     turn[q : q + p, q : q + p] = np.linalg.inv(cross.centring)
-    return replace(cross.turned(turn), centring=np.eye(p))
+    return replace(cross.turn(turn), centring=np.eye(p))
 
 
 def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProducts:
     """Return cross-products of y - value * column."""
     turn = np.eye(cross.size)
     turn[column, -1] = -value
-    return cross.turned(turn)
+    return cross.turn(turn)
 
 
 def _variance_row(
@@ -159,7 +159,7 @@ def _deviation_ends(
     """Return the ends of the interval of the standard deviation of a term's first effect."""
 
     def excess(value: float) -> float:
-        return forward.with_deviation(place, max(value, 0.0)) - model.solution.criterion - rise
+        return forward.hold_deviation(place, max(value, 0.0)) - model.solution.criterion - rise
 
     step = max(estimate, forward.sigma / float(natural_scale(forward.cross)[place]) / 10) / 4
     low = 0.0 if estimate == 0 or excess(0.0) <= 0 else _root(excess, 0.0, estimate)
@@ -181,7 +181,7 @@ def _correlation_ends(
     """Return the ends of the interval of a correlation: one where it is not bounded away."""
 
     def excess(value: float) -> float:
-        return forward.with_correlation(place, value) - model.solution.criterion - rise
+        return forward.hold_correlation(place, value) - model.solution.criterion - rise
 
     def end(bound: float) -> float:
         if excess(bound) <= 0:
@@ -195,7 +195,7 @@ def _sigma_row(model: Fitted, rise: float) -> Row:
     whole = held(model)
 
     def excess(log_sigma: float) -> float:
-        return whole.with_sigma(float(np.exp(log_sigma))) - model.solution.criterion - rise
+        return whole.hold_sigma(float(np.exp(log_sigma))) - model.solution.criterion - rise
 
     at, step = float(np.log(whole.sigma)), float(1 / np.sqrt(model.statistics.n_obs))
     low, high = (float(np.exp(_end(excess, at, side))) for side in (-step, step))

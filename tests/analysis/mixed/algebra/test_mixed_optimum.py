@@ -15,7 +15,7 @@ from scipy.optimize import rosen, rosen_der
 from analysis import mixed
 from analysis.mixed.algebra import crossproducts, deviance, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
-from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
+from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, drop_smallest
 from analysis.mixed.algebra.descent import (
     Floor,
     descend,
@@ -34,7 +34,7 @@ from analysis.mixed.algebra.optimise import (
     MOST_COMBINED,
     NEAR_ZERO,
     Search,
-    combined,
+    combinations,
     quick,
     sign_patterns,
 )
@@ -117,7 +117,7 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     model = fitted(place)
     search = Search(model.cross, model.reml)
     floor = search.floor(np.zeros(len(search.scale)))
-    released, owed = search.released(floor)
+    released, owed = search.release(floor)
     assert floor.decrement == 0
     if model.optimum.theta.any():
         assert released is not None
@@ -134,7 +134,7 @@ def test_a_deviation_near_zero_is_made_zero_only_where_the_deviance_does_not_min
     for effect in (0.0, 1.0):
         rows = pd.DataFrame({"g": group.astype(str), "y": noise + effect * group})
         search = Search(mixed.fit("y ~ 1 + (1 | g)", rows).cross, True)
-        assert search.grounded(np.array([NEAR_ZERO / 2])).any() == (effect > 0)
+        assert search.ground(np.array([NEAR_ZERO / 2])).any() == (effect > 0)
 
 
 def test_a_term_rightly_at_zero_does_not_keep_a_later_one_there():
@@ -146,7 +146,7 @@ def test_a_term_rightly_at_zero_does_not_keep_a_later_one_there():
     floor = search.floor(np.zeros(2))
     slopes = [slope.item() for slope in search.value_and_slopes(floor.at)[1]]
     assert slopes[0] > 0 > slopes[1]
-    released, _ = search.released(floor)
+    released, _ = search.release(floor)
     assert released is not None
     assert released[0] == 0 < released[1]
 
@@ -172,13 +172,13 @@ class OverSaddle(Search):
         x, y = at
         return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
 
-    def grounded(self, at):
+    def ground(self, at):
         return at
 
-    def occupied(self, at):
+    def occupancy(self, at):
         return np.ones(2, dtype=bool)
 
-    def released(self, floor):
+    def release(self, floor):
         return None, 0.0
 
 
@@ -242,12 +242,12 @@ def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
     assert [len(sign_patterns(width)) for width in (1, 2, 3, 4, 5)] == [1, 2, 4, 8, 6]
     for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
         patterns = [sign_patterns(width) for width in widths]
-        starts = combined(patterns)
+        starts = combinations(patterns)
         assert len(starts) <= max(MOST_COMBINED, *(width + 1 for width in widths))
         for place, each in enumerate(patterns):
             assert {start[place].tobytes() for start in starts} == {s.tobytes() for s in each}
     factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
-    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
+    np.testing.assert_allclose(canonical(drop_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
 
 
 def test_newton_leaves_a_saddle_and_follows_a_curved_valley():

@@ -87,8 +87,8 @@ def test_models_are_compared_from_the_smallest_at_the_boundary(whole):
     smaller = mixed.fit("gain ~ depth + (1 | lab) + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["method"].iloc[0] == "Likelihood ratio, maximum likelihood"
-    by_hand = smaller.refitted(reml=False).solution.criterion
-    by_hand -= whole.refitted(reml=False).solution.criterion
+    by_hand = smaller.refit(reml=False).solution.criterion
+    by_hand -= whole.refit(reml=False).solution.criterion
     assert frame["statistic"].iloc[1] == pytest.approx(by_hand, abs=1e-9)
     assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
     mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2
