@@ -120,7 +120,8 @@ def tally(judged: pd.DataFrame) -> dict[str, str]:
 
 #: What a reader types to have the two numbers of the first figure.
 QUERY = """\
-SELECT metric, n_prompts, round(gain_mean, 2) AS gain
+SELECT metric, n_prompts,
+       round(gain_mean, 2) AS gain
   FROM gain_by_model
  WHERE file = 'thermodynamic_benchmark_20260105_141034.json'
    AND model_id = 'EleutherAI/pythia-6.9b'
