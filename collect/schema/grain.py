@@ -319,37 +319,24 @@ class Apart:
     note
         What is mixed otherwise, and what keeps it apart.
     of
-        Of which uses it holds: values as they are, their logarithms too, or any.
+        Of which uses it holds: values as they are, or any.
     """
 
     columns: tuple[str, ...]
     by: str
     note: str
-    of: Literal["values", "logs", "any"] = "any"
+    of: Literal["values", "any"] = "any"
 
 
-_MIXED = "is averaged with the others and may decide the mean; WHERE {} leaves it out"
-
-#: By table of main. The first token may be a hundred times as long as the others; block 0 reads the
-#: embedding, which is short.
+#: By table of main. The first token may be a hundred times as long as the others.
 APART = {
     "stream": (
         Apart(
             ("length",),
             "position = 0",
-            f"the first token, often many times as long, {_MIXED.format('position > 0')}",
+            "the first token, often many times as long, is averaged with the others and may "
+            "decide the mean; WHERE position > 0 leaves it out",
             of="values",
-        ),
-    ),
-    "block": (
-        Apart(
-            (
-                *("gain", "gain_centred", "gain_whole_matrix", "gain_without_first"),
-                *("attention_ratio", "ffn_ratio", "attention_ratio_body", "ffn_ratio_body"),
-            ),
-            "layer = 0",
-            f"block 0, whose values are relative to the embedding, {_MIXED.format('layer > 0')}",
-            of="logs",
         ),
     ),
     "network_step": (

@@ -58,16 +58,16 @@ SELECT p.model_id,
        r.n_layers - 1 - p.layer                                                   AS blocks_after,
        p.last_before                                                              AS length_before,
        p.last_token                                                               AS length_after,
-       p.last_token / nullif(p.last_before, 0)                                    AS gain,
-       p.centred / nullif(p.centred_before, 0)                                    AS gain_centred,
-       p.whole / nullif(p.whole_before, 0)                                        AS gain_whole_matrix,
-       p.others / nullif(p.others_before, 0)                                      AS gain_without_first,
-       u.attention_ratio,
-       u.ffn_ratio,
+       CASE WHEN p.layer > 0 THEN p.last_token / nullif(p.last_before, 0) END     AS gain,
+       CASE WHEN p.layer > 0 THEN p.centred / nullif(p.centred_before, 0) END     AS gain_centred,
+       CASE WHEN p.layer > 0 THEN p.whole / nullif(p.whole_before, 0) END         AS gain_whole_matrix,
+       CASE WHEN p.layer > 0 THEN p.others / nullif(p.others_before, 0) END       AS gain_without_first,
+       CASE WHEN p.layer > 0 THEN u.attention_ratio END                           AS attention_ratio,
+       CASE WHEN p.layer > 0 THEN u.ffn_ratio END                                 AS ffn_ratio,
        u.attention_cosine,
        u.ffn_cosine,
-       u.attention_ratio_body,
-       u.ffn_ratio_body,
+       CASE WHEN p.layer > 0 THEN u.attention_ratio_body END                      AS attention_ratio_body,
+       CASE WHEN p.layer > 0 THEN u.ffn_ratio_body END                            AS ffn_ratio_body,
        u.attention_cosine_body,
        u.ffn_cosine_body,
        g.mean_cosine_body                                                         AS token_cosine,
@@ -80,7 +80,7 @@ SELECT p.model_id,
     ON g.run_id = p.run_id AND g.model_id = p.model_id AND g.prompt_id = p.prompt_id AND g.layer = p.layer
    AND g.site = 'block_output'
  WHERE p.layer >= 0;
-COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token. Beside it stands what attention and the feed-forward part add, over one denominator, the length before the block. Block 0 starts from the short embedding, so a mean over all blocks is mostly about it: layer > 0 leaves it out. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. Lengths at every token: stream. Updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update. Other prompt sets and runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
+COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token. Beside it stands what attention and the feed-forward part add, over one denominator, the length before the block. Block 0 starts from the short embedding, so its ratios would decide any mean: they are NULL here. Its gain is gain_embedding of prompt_gain. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. Lengths at every token: stream. Updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update. Other prompt sets and runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
 COMMENT ON COLUMN main.block.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.block.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.block.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
@@ -88,16 +88,16 @@ COMMENT ON COLUMN main.block.layer IS 'Block, 0 to n_layers - 1; block 0 reads t
 COMMENT ON COLUMN main.block.blocks_after IS 'Blocks that come after it: 0 for the last block, 1 for the penultimate [1]';
 COMMENT ON COLUMN main.block.length_before IS 'Length of the stream at the last token before the block; NULL where the last token is not known [activation units]';
 COMMENT ON COLUMN main.block.length_after IS 'The same after the block, before any final norm [activation units]';
-COMMENT ON COLUMN main.block.gain IS 'length_after over length_before: the paper''s gain of a block, eq. (2). Block 0 has the short embedding in front of it, so its gain decides a mean over blocks: take layer > 0 [ratio]';
-COMMENT ON COLUMN main.block.gain_centred IS 'The same without the mean over features, which LayerNorm never sees; take layer > 0, as of gain [ratio]';
-COMMENT ON COLUMN main.block.gain_whole_matrix IS 'Frobenius norm over all tokens after the block over before it; decided by the first token where that is massive. Take layer > 0, as of gain [ratio]';
-COMMENT ON COLUMN main.block.gain_without_first IS 'The same over all tokens but the first; NULL for a prompt of one token. Take layer > 0, as of gain [ratio]';
-COMMENT ON COLUMN main.block.attention_ratio IS 'Length of the vector that attention adds over length_before, at the last token. It is the size of the update; how much longer the stream becomes depends on its direction (attention_cosine). Block 0 adds to the short embedding: take layer > 0 for a mean over blocks. NULL where it was not measured [ratio]';
-COMMENT ON COLUMN main.block.ffn_ratio IS 'The same of the feed-forward part (ffn_cosine); take layer > 0 [ratio]';
+COMMENT ON COLUMN main.block.gain IS 'length_after over length_before: the paper''s gain of a block, eq. (2). NULL for block 0, which lengthens the short embedding many times: prompt_gain.gain_embedding [ratio]';
+COMMENT ON COLUMN main.block.gain_centred IS 'The same without the mean over features, which LayerNorm never sees; NULL for block 0 [ratio]';
+COMMENT ON COLUMN main.block.gain_whole_matrix IS 'Frobenius norm over all tokens after the block over before it; decided by the first token where that is massive. NULL for block 0 [ratio]';
+COMMENT ON COLUMN main.block.gain_without_first IS 'The same over all tokens but the first; NULL for a prompt of one token and for block 0 [ratio]';
+COMMENT ON COLUMN main.block.attention_ratio IS 'Length of the vector that attention adds over length_before, at the last token. It is the size of the update; how much longer the stream becomes depends on its direction (attention_cosine). A mean over blocks weighs each block alike, however long the stream is there. NULL for block 0, which adds to the short embedding, and where it was not measured [ratio]';
+COMMENT ON COLUMN main.block.ffn_ratio IS 'The same of the feed-forward part (ffn_cosine); NULL for block 0 [ratio]';
 COMMENT ON COLUMN main.block.attention_cosine IS 'Cosine of what attention adds and the stream it is added to, at the last token; below 0 it writes against the stream [1]';
 COMMENT ON COLUMN main.block.ffn_cosine IS 'The same of the feed-forward part; attention is in the stream it is added to, unless the two work in parallel [1]';
-COMMENT ON COLUMN main.block.attention_ratio_body IS 'attention_ratio, mean over the tokens but the first and those that the tokenizer adds; take layer > 0 [ratio]';
-COMMENT ON COLUMN main.block.ffn_ratio_body IS 'ffn_ratio, mean over the same tokens; take layer > 0 [ratio]';
+COMMENT ON COLUMN main.block.attention_ratio_body IS 'attention_ratio, mean over the tokens but the first and those that the tokenizer adds; NULL for block 0 [ratio]';
+COMMENT ON COLUMN main.block.ffn_ratio_body IS 'ffn_ratio, mean over the same tokens; NULL for block 0 [ratio]';
 COMMENT ON COLUMN main.block.attention_cosine_body IS 'attention_cosine, mean over the same tokens [1]';
 COMMENT ON COLUMN main.block.ffn_cosine_body IS 'ffn_cosine, mean over the same tokens [1]';
 COMMENT ON COLUMN main.block.token_cosine IS 'Anisotropy after the block: mean cosine of two tokens'' vectors, the first token left out; NULL below three tokens or where it was not measured [1]';

@@ -1,8 +1,8 @@
 """Unlike rows of one table that a mean takes together, and networks that are not independent.
 
 What must be one value in a mean is declared (`collect.schema.APART`): the first token and the
-others, block 0 and the others, files of the paper, steps of a training. Networks of one recipe
-(`collect.schema.CLUSTERS`) make a deviation, an interval or a correlation too sure of itself.
+others, steps of a training. Networks of one recipe (`collect.schema.CLUSTERS`) make a deviation, an
+interval or a correlation too sure of itself.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _column(rule: schema.Apart, function: Any, columns: set[str]) -> str | None:
     elif name_of(function) in _ROBUST:
         found = set()
     else:
-        found = {*taken(function, rule.columns, columns, in_logs=rule.of == "logs")}
+        found = {*taken(function, rule.columns, columns)}
     return f".{min(found)}" if found else None
 
 

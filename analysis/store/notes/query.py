@@ -189,19 +189,16 @@ def base_tables(node: Any) -> dict[str, str]:
     }
 
 
-def taken(
-    function: Any, here: Collection[str], columns: Collection[str], *, in_logs: bool = False
-) -> Iterator[str]:
-    """Yield the columns of some that a function takes as they are.
+def taken(function: Any, here: Collection[str], columns: Collection[str]) -> Iterator[str]:
+    """Yield the columns of some that a function takes as they are; ``columns`` are all there are.
 
-    Not those that it compares, sets in relation to each other or, unless ``in_logs``, takes the
-    logarithm of; ``columns`` are all there are.
+    Not those that it compares, sets in relation to each other or takes the logarithm of.
     """
     for argument in arguments_of(function):
         read = columns_of(argument)
         found = read & {*here}
         is_relative = any(
-            (str(it.get("function_name")).lower() in _LOGARITHMS and not in_logs)
+            str(it.get("function_name")).lower() in _LOGARITHMS
             or it.get("class") == "SUBQUERY"
             or str(it.get("type")).startswith("COMPARE")
             for it in within(argument)

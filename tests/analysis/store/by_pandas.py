@@ -86,6 +86,14 @@ def _gains(lengths: pd.DataFrame) -> pd.DataFrame:
 
 @cache
 def block() -> pd.DataFrame:
+    """Return the table, whose ratios are of no meaning for block 0."""
+    rows = _block().copy()
+    rows.loc[rows["layer"] == 0, [*rows.filter(regex="^gain|_ratio")]] = np.nan
+    return rows
+
+
+@cache
+def _block() -> pd.DataFrame:
     rows = stream()
     squares = rows.assign(square=rows["length"] ** 2)
     kinds = {
@@ -132,7 +140,7 @@ def _updates() -> pd.DataFrame:
 
 @cache
 def prompt_gain() -> pd.DataFrame:
-    rows = block().merge(models()[["model_id", "n_layers"]], on="model_id")
+    rows = _block().merge(models()[["model_id", "n_layers"]], on="model_id")
     after_first = rows[rows["layer"] > 0]
     logs = after_first.assign(log_gain=np.log(after_first["gain"])).groupby(PROMPT)
     last = rows[rows["layer"] == rows["n_layers"] - 1].set_index(PROMPT)

@@ -121,7 +121,8 @@ WHERE b.prompt_set = 'A_grand_unified' GROUP BY model_id
 SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT m.is_trained_here
 
 SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE prompt_set = 'A_grand_unified'
-AND layer > 0
+
+SELECT model_id, avg(gain), avg(attention_ratio), exp(avg(ln(gain))) FROM block GROUP BY model_id
 
 SELECT recipe, shape, avg(log_growth), stddev(log_growth) FROM network GROUP BY ALL
 
@@ -383,21 +384,12 @@ SELECT max(norm) FROM raw.stream
 
 SELECT count(*) FROM run
 
---- outlying: the first token or block 0 in a mean with the others
+--- outlying: the first token in a mean with the others
 
 position > 0: SELECT layer, avg(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY
 layer
 
 position > 0: SELECT model_id, layer, sum(length) / count(*) FROM stream GROUP BY ALL
-
-layer > 0: SELECT model_id, avg(gain) FROM block WHERE prompt_set = 'A_grand_unified' GROUP BY model_id
-
-layer > 0: SELECT model_id, exp(avg(ln(gain))) FROM block WHERE prompt_set = 'A_grand_unified' GROUP BY
-model_id
-
-layer > 0: SELECT avg(b.ffn_ratio) FROM block b JOIN model USING (model_id)
-
-layer > 0: SELECT model_id, corr(gain, attention_ratio) FROM block GROUP BY model_id
 
 --- dependent: networks of one recipe, and steps of one training
 

@@ -142,11 +142,18 @@ def test_what_comments_say_of_a_mean_is_so(store):
     )["n"].item()
     assert longest > 100
     first, later = store.query(
-        "SELECT min(first), max(later) FROM (SELECT avg(gain) FILTER (layer = 0) AS first, "
-        "avg(gain) FILTER (layer > 0) AS later FROM block WHERE starts_with(model_id, 'local/') "
-        "GROUP BY model_id)"
+        "SELECT min(first), max(later) FROM (SELECT avg(length_after / length_before) "
+        "FILTER (layer = 0) AS first, avg(gain) AS later FROM block "
+        "WHERE starts_with(model_id, 'local/') GROUP BY model_id)"
     ).to_numpy()[0]
     assert first > 2 * later
+    ratios = [
+        name for name in store.query("FROM block LIMIT 0") if "gain" in name or "ratio" in name
+    ]
+    assert len(ratios) == 8
+    null = store.query("FROM block").groupby("layer")[ratios].apply(lambda it: it.isna().all())
+    assert null.loc[0].all()
+    assert not null.loc[1:11].any(axis=None)
     rows = store.query(
         "SELECT growth_after_block_0 AS whole, gain_body ** (n_layers - 1) AS made "
         "FROM prompt_gain JOIN model USING (model_id)"
@@ -154,10 +161,11 @@ def test_what_comments_say_of_a_mean_is_so(store):
     assert rows["made"].tolist() == pytest.approx(rows["whole"].tolist(), rel=1e-9)
     comments = schema.commented(schema.front_sql())[1]
     assert "position > 0" in comments["main.stream.length"]
-    ratios = ["gain", "gain_centred", "gain_whole_matrix", "gain_without_first"]
-    ratios += ["attention_ratio", "ffn_ratio", "attention_ratio_body", "ffn_ratio_body"]
     for name in ratios:
-        assert "layer > 0" in comments[f"main.block.{name}"], name
+        assert (
+            "NULL for block 0" in comments[f"main.block.{name}"]
+            or "and for block 0" in comments[f"main.block.{name}"]
+        )
     for name in ("prompt_gain.gain_body", "model_gain.gain_body", "network.log_growth"):
         assert "growth_after_block_0" in comments[f"main.{name}"]
 
