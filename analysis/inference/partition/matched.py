@@ -187,9 +187,9 @@ def match_tests(
         _exchange_clusters(sided, response, unit),
         {
             "term": "matches in which the first is lower",
-            "estimate": lower / n,
-            "p_value": float(scipy.stats.binomtest(lower, n).pvalue),
-            "smallest_p": float(scipy.stats.binomtest(0, n).pvalue),
+            "estimate": lower / n if n else float("nan"),
+            "p_value": float(scipy.stats.binomtest(lower, n).pvalue) if n else 1.0,
+            "smallest_p": 2.0 ** min(1 - n, 0),
             "n_permutations": 2**n,
             "n_groups": n,
             "method": "Sign test, exact binomial",

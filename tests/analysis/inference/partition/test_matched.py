@@ -26,6 +26,17 @@ def three_tests(rows):
     return result.set_index("term")
 
 
+def test_matches_that_all_tie_say_nothing():
+    suites = [(number, name) for number in range(2) for name in ("A1", "A2", "B1", "B2")]
+    rows = pd.DataFrame(suites, columns=["match", "suite"])
+    rows = rows.assign(lab=rows["suite"].str[0], log_gain=rows["match"] * 0.5)
+    result = three_tests(rows)
+    sign = result.loc["matches in which the first is lower"]
+    assert np.isnan(sign["estimate"])
+    assert sign[["p_value", "smallest_p", "n_permutations", "n_groups"]].tolist() == [1, 1, 1, 0]
+    assert (result["p_value"] == 1).all()
+
+
 def test_models_match_within_the_stated_ratio_and_pairs_name_both():
     result = found_matches()
     assert result["model_id"].tolist() == ["p", "q", "r", "s", "t"]
