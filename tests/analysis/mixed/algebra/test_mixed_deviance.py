@@ -17,6 +17,7 @@ from analysis.mixed.algebra.estimates import information
 from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite
+from analysis.tidy.errors import DesignError
 
 
 def small(seed, n=60):
@@ -119,6 +120,17 @@ def test_classes_of_equal_levels_sum_to_the_levels_and_give_the_same_fit():
     assert weighted.cross.levels.outer is None
     np.testing.assert_allclose(gathered.coefficients, weighted.coefficients, rtol=1e-6)
     np.testing.assert_allclose(gathered.solution.theta, weighted.solution.theta, rtol=1e-6)
+
+
+def test_a_residual_variance_that_is_lost_in_rounding_is_refused():
+    cross, at = crossed_of(0), np.array([1.0, 0.2, 0.5, 1.0])
+    known = profile(cross, at)
+    among = cross.among.copy()
+    among[-1, -1] -= 0.5 * known.residual
+    assert profile(replace(cross, among=among), at).residual == pytest.approx(known.residual / 2)
+    among[-1, -1] -= known.residual
+    with pytest.raises(DesignError, match="residual variance"):
+        profile(replace(cross, among=among), at)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
