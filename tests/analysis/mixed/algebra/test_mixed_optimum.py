@@ -392,8 +392,8 @@ def test_a_search_by_the_average_information_ends_where_the_other_does(formula, 
 
 
 #: Singular designs of the proof, by seed and place, at which a search by the average information
-#: that goes on near a variance of zero, or ends with the first round, is above or not converged.
-NEAR_BOUNDARY = ((1, 3), (1, 5), (1, 9), (1, 107), (1, 124), (1, 125), (2, 5))
+#: that goes on near a variance of zero, ends with the first round or goes far astray ends above.
+NEAR_BOUNDARY = ((1, 3), (1, 5), (1, 9), (1, 17), (1, 107), (1, 124), (1, 125), (2, 5), (2, 83))
 
 
 @pytest.mark.parametrize(("seed", "place"), NEAR_BOUNDARY)
