@@ -61,7 +61,6 @@ from collect.schema.grain import (
     OF_MODELS,
     OF_ONE_SET,
     SAMPLES,
-    Apart,
 )
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.run_files import Comparison
@@ -85,7 +84,6 @@ __all__ = [
     "SCHEMA_VERSION",
     "UNFINISHED",
     "UNWRITABLE",
-    "Apart",
     "Column",
     "Comparison",
     "ContractError",

@@ -10,7 +10,6 @@ this. A table or view that is not here has one row per unit, which its comment n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from collect.measures.declaration import Grain
 from collect.measures.register import FILLED
@@ -306,47 +305,14 @@ KEYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """What a mean over rows of a table of main must take one value of, lest it mix unlike rows.
-
-    Attributes
-    ----------
-    columns
-        Columns of which that holds; none for all.
-    by
-        Column or condition that tells the rows apart.
-    note
-        What is mixed otherwise, and what keeps it apart.
-    of
-        Of which uses it holds: values as they are, or any.
-    """
-
-    columns: tuple[str, ...]
-    by: str
-    note: str
-    of: Literal["values", "any"] = "any"
-
-
-#: By table of main. The first token may be a hundred times as long as the others.
+#: Column of which a mean over rows of a table of main must take one value, and what it mixes
+#: otherwise.
 APART = {
-    "stream": (
-        Apart(
-            ("length",),
-            "position = 0",
-            "the first token, often many times as long, is averaged with the others and may "
-            "decide the mean; WHERE position > 0 leaves it out",
-            of="values",
-        ),
-    ),
     "network_step": (
-        Apart(
-            (),
-            "step",
-            "several steps of a training are taken together; GROUP BY step, or table network for "
-            "its end",
-        ),
-    ),
+        "step",
+        "several steps of a training are taken together; GROUP BY step, or table network for its "
+        "end",
+    )
 }
 
 #: Column within which rows of a table of main are not independent, and one that varies within it by

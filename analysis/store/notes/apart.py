@@ -1,8 +1,8 @@
 """Unlike rows of one table that a mean takes together, and networks that are not independent.
 
-What must be one value in a mean is declared (`collect.schema.APART`): the first token and the
-others, steps of a training. Networks of one recipe (`collect.schema.CLUSTERS`) make a deviation, an
-interval or a correlation too sure of itself.
+What must be one value in a mean is declared (`collect.schema.APART`): steps of a training. Networks
+of one recipe (`collect.schema.CLUSTERS`) make a deviation, an interval or a correlation too sure of
+itself.
 """
 
 from __future__ import annotations
@@ -13,16 +13,10 @@ from typing import Any
 from analysis.store.notes.query import (
     OF_PAIRS,
     Query,
-    arguments_of,
     base_tables,
     name_of,
-    taken,
 )
-from analysis.store.statement import columns_of
 from collect import schema
-
-#: Functions of ranks or of the middle, which a few long values do not decide.
-_ROBUST = frozenset({"spearman", "median", "mad", "mode", "quantile_cont", "quantile_disc"})
 
 #: Functions that say how sure a mean is, or how closely two quantities go together.
 _OF_SPREAD = OF_PAIRS | {"conf_low", "conf_high", "stddev", "stddev_samp", "var_samp", "variance"}
@@ -32,11 +26,10 @@ def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each table of which unlike or dependent rows are taken together."""
     for node, each in query.over_rows():
         for alias, table in base_tables(node).items():
-            for rule in schema.APART.get(table, ()):
-                column = _column(rule, each, query.columns[table])
-                asked = [(f'count(DISTINCT ("{alias}".{rule.by}))', each)]
-                if column is not None and _most(query, node, asked)[0] > 1:
-                    yield f"{table}{column}: {rule.note}"
+            if table in schema.APART:
+                by, note = schema.APART[table]
+                if _most(query, node, [(f'count(DISTINCT "{alias}"."{by}")', each)])[0] > 1:
+                    yield f"{table}: {note}"
             if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
                 yield from _of_clusters(query, node, each, alias, table)
 
@@ -57,19 +50,6 @@ def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str)
             f"{table}: {n_designs} {design}s of one {cluster} are in a spread, which is mostly "
             f"theirs and not that of seeds; GROUP BY {design} too"
         )
-
-
-def _column(rule: schema.Apart, function: Any, columns: set[str]) -> str | None:
-    """Return of which column a rule holds in a function, after a dot; None where it holds not."""
-    if not rule.columns:
-        return ""
-    if rule.of == "any":
-        found = columns_of(arguments_of(function)) & {*rule.columns}
-    elif name_of(function) in _ROBUST:
-        found = set()
-    else:
-        found = {*taken(function, rule.columns, columns)}
-    return f".{min(found)}" if found else None
 
 
 def _most(query: Query, node: Any, asked: list[tuple[str, Any]]) -> tuple[int, ...]:

@@ -106,11 +106,12 @@ def _compared(condition: Any) -> set[str]:
     if any(str(each.get("type")).startswith("OPERATOR_IS_") for each in nodes):
         return set()
     return {
-        str(side["column_names"][-1]).lower()
+        name
         for each in nodes
         if str(each.get("type")).startswith("COMPARE_")
         for side, other in ((each["left"], each["right"]), (each["right"], each["left"]))
-        if side.get("class") == "COLUMN_REF" and other.get("class") == "CONSTANT"
+        if other.get("class") == "CONSTANT" and side.get("class") in {"COLUMN_REF", "FUNCTION"}
+        for name in columns_of(side)
     }
 
 

@@ -210,6 +210,11 @@ def _of_prompts(query: Query, sets: Sequence[str]) -> Iterator[str]:
 def lacking(query: Query) -> Iterator[str]:
     """Yield the tables that lack measured models, or prompt sets, which the query asks for."""
     yield from _of_absent(query)
+    if "stream" in query.names and _asks_for_the_first(query.tree):
+        yield (
+            "stream has the tokens after the first, whose length is first_length beside them; "
+            "in a row of its own: raw.residual_norm"
+        )
     wheres = [it for node in query.selects for it in conjuncts(node.get("where_clause"))]
     tables = [name for name in query.names if name in schema.SAMPLES]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
@@ -223,6 +228,24 @@ def lacking(query: Query) -> Iterator[str]:
                 f"{name} lacks {len(absent)} of {len(met)} measured models: "
                 f"{', '.join(absent[:_MOST_NAMED])}{more}; coverage says why"
             )
+
+
+def _asks_for_the_first(tree: Any) -> bool:
+    """Return whether a query takes the rows at position 0."""
+    negated = {
+        id(it)
+        for node in every(tree)
+        if node.get("type") == "OPERATOR_NOT"
+        for it in every(node["children"])
+    }
+    for node in every(tree):
+        if node.get("type") == "COMPARE_EQUAL" and id(node) not in negated:
+            sides = node["left"], node["right"]
+            names = {str(side.get("column_names", [""])[-1]).lower() for side in sides}
+            texts = {side.get("literal", {}).get("text") for side in sides}
+            if "position" in names and "0" in texts:
+                return True
+    return False
 
 
 class _Unprobed(Sampling):

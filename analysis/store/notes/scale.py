@@ -84,10 +84,12 @@ _OF_SIZE = frozenset({"avg", "mean", "max", "min", "sum", "median"})
 
 
 def _side_by_side(query: Query) -> Iterator[str]:
-    """Yield a sentence for norms of weights of several models that stand side by side."""
+    """Yield a sentence for lengths or norms of several models that stand side by side."""
     for node in query.selects:
-        if "model_id" not in column_groups(query.groups(node)):
+        grouped = column_groups(query.groups(node))
+        if "model_id" not in grouped:
             continue
+        units = {*_ONE_SCALE} if _is_ranked(node) else {"weight units"}
         ratios = [it for it in called(node) if name_of(it) == "/"]
         relative = [id(it) for each in ratios for it in within(arguments_of(each))]
         for each in called(node):
@@ -95,15 +97,22 @@ def _side_by_side(query: Query) -> Iterator[str]:
                 continue
             for alias, table in base_tables(node).items():
                 here = {name for (of, name), unit in _units().items()
-                        if of == table and unit == "weight units"}  # fmt: skip
+                        if of == table and unit in units}  # fmt: skip
                 for column in taken(each, here, query.columns[table]):
                     asked = [(f'any_value("{alias}"."model_id")', each)]
                     if len({*(query.counts(node, asked) or ())}) > 1:
                         yield (
-                            f"{table}.{column}: weights of several models have scales of their "
-                            "own, so their order tells nothing; raw.weight_norm WHERE is_folded "
-                            "has the gain of the norm in front multiplied in"
+                            f"{table}.{column}: several models have scales of their own, so the "
+                            "order of their values tells nothing; compare ratios within a model"
                         )
+
+
+def _is_ranked(node: Any) -> bool:
+    """Return whether a SELECT orders its rows by something else than the model."""
+    orders = [
+        it["expression"] for each in node.get("modifiers") or [] for it in each.get("orders", [])
+    ]
+    return any(str(it.get("column_names", [""])[-1]).lower() != "model_id" for it in orders)
 
 
 @cache

@@ -65,6 +65,16 @@ def models() -> pd.DataFrame:
 
 @cache
 def stream() -> pd.DataFrame:
+    """Return the table, whose first tokens stand beside the others."""
+    rows = _stream()
+    at = ["model_id", "prompt_id", "layer"]
+    first = rows.loc[rows["position"] == 0, [*at, "length"]]
+    first = first.rename(columns={"length": "first_length"})
+    return rows[rows["position"] > 0].merge(first, on=at, how="left", validate="m:1")
+
+
+@cache
+def _stream() -> pd.DataFrame:
     rows = of_prompts("residual_norm")
     is_input = (rows["site"] == "block_input") & (rows["layer"] == 0)
     rows = rows[is_input | (rows["site"] == "block_output")]
@@ -94,7 +104,7 @@ def block() -> pd.DataFrame:
 
 @cache
 def _block() -> pd.DataFrame:
-    rows = stream()
+    rows = _stream()
     squares = rows.assign(square=rows["length"] ** 2)
     kinds = {
         "gain": rows[rows["is_last_token"]].rename(columns={"length": "value"}),
@@ -121,7 +131,7 @@ def _block() -> pd.DataFrame:
 
 
 def _updates() -> pd.DataFrame:
-    before = stream().assign(layer=stream()["layer"] + 1)
+    before = _stream().assign(layer=_stream()["layer"] + 1)
     columns = ["run_id", "prompt_id", "position", "layer"]
     marks = ["length", "is_last_token", "is_special"]
     rows = of_prompts("residual_update").merge(before[[*columns, *marks]], on=columns)
@@ -195,7 +205,7 @@ def published_model() -> pd.DataFrame:
 
 @cache
 def outlier_token() -> pd.DataFrame:
-    rows = stream().query("layer >= 0")
+    rows = _stream().query("layer >= 0")
     median = rows.groupby([*PROMPT, "layer"])["length"].transform("median")
     rows = rows.assign(times_median=rows["length"] / median)
     rows = rows[rows["times_median"] > 10]

@@ -75,7 +75,9 @@ SELECT avg(gain) FROM block WHERE model_id = 'thermoscope/gpt2-l4-muon' AND bloc
 SELECT is_trained_here, prompt_id, avg(gain) FROM block JOIN model USING (model_id) WHERE blocks_after = 0
 GROUP BY ALL
 
-SELECT count(*) FROM stream WHERE position = 0
+SELECT count(*) FROM stream WHERE position = 1
+
+SELECT model_id, layer, avg(length), stddev(length), sum(length) / count(*) FROM stream GROUP BY ALL
 
 SELECT max(length) FROM stream
 
@@ -215,7 +217,7 @@ SELECT lab, avg(gain_body) FROM model_gain GROUP BY 1 ORDER BY 2 LIMIT 5
 
 model_id and layer: SELECT avg(length) FROM stream
 
-layer: SELECT model_id, avg(length) FILTER (position = 0) / avg(length) FROM stream GROUP BY ALL
+layer: SELECT model_id, avg(length) FILTER (position = 1) / avg(length) FROM stream GROUP BY ALL
 
 layer: SELECT model_id, median(length_before) FROM block GROUP BY model_id
 
@@ -384,13 +386,6 @@ SELECT max(norm) FROM raw.stream
 
 SELECT count(*) FROM run
 
---- outlying: the first token in a mean with the others
-
-position > 0: SELECT layer, avg(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY
-layer
-
-position > 0: SELECT model_id, layer, sum(length) / count(*) FROM stream GROUP BY ALL
-
 --- dependent: networks of one recipe, and steps of one training
 
 64 networks of 8: SELECT avg(log_growth), conf_low(log_growth) FROM network
@@ -428,6 +423,8 @@ published_model GROUP BY lab
 
 gain_last_block: SELECT count(*), count(*) FILTER (1 < gain_last_block) FROM published_model p
 
+gain_last_block: SELECT count(*), count(*) FILTER (direction(gain_last_block) = 'expand') FROM published_model
+
 gain_last_block: SELECT count(*) FROM published_model WHERE gain_last_block > 1
 
 gain_last_block: SELECT lab, count(*) FROM published_model WHERE gain_last_block < 1 AND n_layers > 4 AND d_model > 8
@@ -441,10 +438,12 @@ SELECT avg(log_growth), conf_low(log_growth) FROM network WHERE recipe = 'olmo2'
 
 SELECT recipe, step, conf_high(excess_growth) FROM network_step GROUP BY ALL
 
---- side by side: norms of weights of several models, each on its own scale
+--- side by side: lengths or norms of several models, each on its own scale
 
 SELECT model_id, avg(ov_spectral) FROM head_weight GROUP BY model_id
 
 SELECT model_id AS m, max(v_spectral) v FROM layer_weight GROUP BY m ORDER BY v DESC
 
 SELECT model_id, layer, sum(w.o_frobenius) FROM layer_weight w GROUP BY ALL
+
+SELECT model_id, avg(length_after) AS l FROM block WHERE blocks_after = 0 GROUP BY model_id ORDER BY l DESC

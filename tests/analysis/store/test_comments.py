@@ -137,8 +137,8 @@ def test_the_count_of_reproduced_laws_is_that_of_the_verdicts(store):
 def test_what_comments_say_of_a_mean_is_so(store):
     """The first token and block 0 decide a mean; growth is the gain of the body, over blocks."""
     longest = store.query(
-        "SELECT max(r) AS n FROM (SELECT max(length) FILTER (position = 0) / median(length) "
-        "FILTER (position > 0) AS r FROM stream GROUP BY model_id, prompt_id, layer)"
+        "SELECT max(r) AS n FROM (SELECT max(first_length) / median(length) AS r "
+        "FROM stream GROUP BY model_id, prompt_id, layer)"
     )["n"].item()
     assert longest > 100
     first, later = store.query(
@@ -160,7 +160,7 @@ def test_what_comments_say_of_a_mean_is_so(store):
     )
     assert rows["made"].tolist() == pytest.approx(rows["whole"].tolist(), rel=1e-9)
     comments = schema.commented(schema.front_sql())[1]
-    assert "position > 0" in comments["main.stream.length"]
+    assert "more than a hundred times" in comments["main.stream.first_length"]
     for name in ratios:
         assert (
             "NULL for block 0" in comments[f"main.block.{name}"]

@@ -108,11 +108,13 @@ def test_rows_without_a_value_that_are_counted_are_noted(store, case):
     assert note.startswith(f"published_model.{column} is NULL in {count}")
 
 
-@pytest.mark.parametrize("case", NOTED["outlying"])
-def test_rows_of_another_order_in_a_mean_are_noted_with_what_leaves_them_out(store, case):
-    rest, query = case.split(": ", 1)
-    (note,) = [note for note in noted(store, query) if "leaves it out" in note]
-    assert f"WHERE {rest} " in note
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_who_asks_for_the_first_token_is_told_where_it_is(store, is_empty):
+    query = "SELECT model_id, avg(length) FROM stream WHERE {} GROUP BY model_id, layer"
+    for condition, n in (("position = 0", 1), ("0 = position", 1), ("position = 1", 0)):
+        store.columns(query.format(condition))
+        notes = cautions(store, query.format(condition), is_empty=is_empty)
+        assert len([note for note in notes if "first_length" in note]) == n
 
 
 @pytest.mark.parametrize("case", NOTED["dependent"])
@@ -165,9 +167,9 @@ def test_a_spread_over_shapes_of_one_recipe_is_noted(store, query):
 
 
 @pytest.mark.parametrize("query", NOTED["side by side"])
-def test_norms_of_weights_of_several_models_side_by_side_are_noted(store, query):
-    (note,) = [note for note in noted(store, query) if "is_folded" in note]
-    assert "scales of their own" in note
+def test_values_of_several_models_on_scales_of_their_own_are_noted(store, query):
+    (note,) = [note for note in noted(store, query) if "scales of their own" in note]
+    assert "within a model" in note
 
 
 @pytest.mark.parametrize("query", NOTED["spreads"])
