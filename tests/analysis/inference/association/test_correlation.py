@@ -46,6 +46,14 @@ def test_every_number_agrees_with_r(position):
     )
 
 
+@pytest.mark.parametrize("n", [9, 10, 30])
+def test_two_orders_of_all_are_as_far_out_as_a_perfect_one(n):
+    order = list(range(n))
+    rows = points(order, order)
+    row = correlation.correlate(rows, x="x", y="y", method="spearman").iloc[0]
+    assert row["p_value"] == pytest.approx(2 / factorial(n), rel=1e-12)
+
+
 def test_exact_spearman_p_by_hand_and_by_every_order():
     row = correlation.correlate(
         points([1, 2, 3, 4, 5], [10, 20, 30, 40, 500]), x="x", y="y", method="spearman"
