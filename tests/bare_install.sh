@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bare="$root/.cache/bare"
 python="${PYTHON:-$root/.venv/bin/python}"
-most=8000000
+most=11000000
 quiet=(--quiet --disable-pip-version-check -c "$root/constraints.txt")
 
 rm -rf "$bare/dist"
