@@ -15,7 +15,7 @@ SELECT a.model_id,
        a.distance / a.mass                                                        AS distance
   FROM raw.attention AS a
   JOIN raw.leading_run AS r USING (run_id, model_id);
-COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, prompt, block and query head: where the head looks, means over the tokens of the prompt. A head has a row for each prompt: to count or rank heads, average over prompts first. Table coverage names the models without it. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. Sums that the shares are made of, other prompt sets and runs: raw.attention; heads taken together, other definitions of entropy: raw.attention_layer.';
+COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, prompt, block and query head: where the head looks, means over the tokens of the prompt. A head has a row for each prompt: to count or rank heads, or to correlate over blocks, average over prompts (and heads) first. Table coverage names the models without it. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. Sums that the shares are made of, other prompt sets and runs: raw.attention; heads taken together, other definitions of entropy: raw.attention_layer.';
 COMMENT ON COLUMN main.attention.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.attention.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.attention.prompt_id IS 'Prompt; its text is in prompt_gain [-]';

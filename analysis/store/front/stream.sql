@@ -51,7 +51,7 @@ SELECT o.model_id,
        o.top_share
   FROM raw.outlier_token AS o
   JOIN raw.leading_run AS r USING (run_id, model_id);
-COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block. Massive means more than ten times as long as the median token of its prompt there. A model without rows has no such token, if it was measured (see coverage). Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other prompt sets and runs: raw.outlier_token.';
+COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block. Massive means more than ten times as long as the median token of its prompt there. Most rows are at position 0, a token that stream leaves out: of all tokens of a prompt, prompt_gain has the number (n_tokens). A model without rows has no such token, if it was measured (see coverage). Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other prompt sets and runs: raw.outlier_token.';
 COMMENT ON COLUMN main.outlier_token.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_id IS 'Prompt; its text is in prompt_gain [-]';

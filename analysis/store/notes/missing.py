@@ -108,7 +108,7 @@ def _compared(condition: Any) -> set[str]:
     return {
         name
         for each in nodes
-        if str(each.get("type")).startswith("COMPARE_")
+        if str(each.get("type")).startswith("COMPARE_") and {"left", "right"} <= each.keys()
         for side, other in ((each["left"], each["right"]), (each["right"], each["left"]))
         if other.get("class") == "CONSTANT" and side.get("class") in {"COLUMN_REF", "FUNCTION"}
         for name in columns_of(side)

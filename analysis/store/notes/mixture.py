@@ -210,6 +210,11 @@ def _of_prompts(query: Query, sets: Sequence[str]) -> Iterator[str]:
 def lacking(query: Query) -> Iterator[str]:
     """Yield the tables that lack measured models, or prompt sets, which the query asks for."""
     yield from _of_absent(query)
+    if {"stream", "outlier_token"} <= {*query.names}:
+        yield (
+            "stream leaves out the first token, where most rows of outlier_token are; "
+            "prompt_gain.n_tokens counts every token of a prompt"
+        )
     if "stream" in query.names and _asks_for_the_first(query.tree):
         yield (
             "stream has the tokens after the first, whose length is first_length beside them; "

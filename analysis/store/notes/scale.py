@@ -61,6 +61,7 @@ def notes(query: Query) -> Iterator[str]:
         yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
     yield from dict.fromkeys(_roots(query))
     yield from dict.fromkeys(_side_by_side(query))
+    yield from dict.fromkeys(_near_one(query))
 
 
 def _roots(query: Query) -> Iterator[str]:
@@ -98,13 +99,50 @@ def _side_by_side(query: Query) -> Iterator[str]:
             for alias, table in base_tables(node).items():
                 here = {name for (of, name), unit in _units().items()
                         if of == table and unit in units}  # fmt: skip
-                for column in taken(each, here, query.columns[table]):
+                for column in taken(each, here, query.columns.get(table, ())):
                     asked = [(f'any_value("{alias}"."model_id")', each)]
                     if len({*(query.counts(node, asked) or ())}) > 1:
                         yield (
                             f"{table}.{column}: several models have scales of their own, so the "
                             "order of their values tells nothing; compare ratios within a model"
                         )
+
+
+def _near_one(query: Query) -> Iterator[str]:
+    """Yield the models of which rounding can make the side of 1 that a query asks for."""
+    for node in query.selects:
+        signed = _signed(node)
+        for alias, table in base_tables(node).items() if signed else ():
+            if table not in _OF_GAINS:
+                continue
+            for column in sorted(signed & query.columns[table]):
+                near = f'abs("{alias}"."{column}" - 1) <= 0.01'
+                name = f'CASE WHEN {near} THEN "{alias}"."model_id" END'
+                rows = query.counts({**node, "having": None}, [(f"list(DISTINCT {name})", None)])
+                models = sorted({it for (some,) in rows or [] for it in some or [] if it})
+                if models:
+                    yield (
+                        f"{table}.{column} of {', '.join(models)} lies within 1 % of 1, which "
+                        "rounding in half precision can make"
+                    )
+
+
+#: Tables with a row and several gains a model.
+_OF_GAINS = frozenset({"published_model", "model_gain"})
+
+
+def _signed(node: Any) -> set[str]:
+    """Return the columns that a SELECT compares with 1, or asks the direction of."""
+    parts = [*within([node["select_list"], node.get("having"), node.get("where_clause")])]
+    sides = [
+        side
+        for each in parts
+        if {"left", "right"} <= each.keys()
+        for side, other in ((each["left"], each["right"]), (each["right"], each["left"]))
+        if other.get("literal", {}).get("text") in {"1", "1.0"}
+    ]
+    asked = [it for it in parts if it.get("class") == "FUNCTION" and name_of(it) == "direction"]
+    return {name for each in [*sides, *asked] for name in columns_of(each) if "gain" in name}
 
 
 def _is_ranked(node: Any) -> bool:

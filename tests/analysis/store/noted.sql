@@ -132,9 +132,11 @@ SELECT recipe, avg(log_growth) FROM network GROUP BY recipe
 
 SELECT recipe, corr(seed, log_growth) FROM network GROUP BY recipe
 
-SELECT count(*) FILTER (gain_last_block > 1), count(gain_last_block) FROM published_model
+SELECT count(*) FILTER (gain_last_block > 1.5), count(gain_last_block) FROM published_model
 
-SELECT count(*) FROM published_model WHERE gain_last_block IS NOT NULL AND gain_last_block > 1
+SELECT count(*) FROM published_model WHERE gain_last_block IS NOT NULL AND gain_last_block > 1.5
+
+SELECT count(*) FILTER (lab IN ('Meta', 'Google')), count(*) FILTER (n_layers BETWEEN 2 AND 9) FROM published_model
 
 SELECT model_id, max(v_spectral) / median(v_spectral), arg_max(layer, v_spectral) FROM layer_weight GROUP BY model_id
 
@@ -447,3 +449,11 @@ SELECT model_id AS m, max(v_spectral) v FROM layer_weight GROUP BY m ORDER BY v 
 SELECT model_id, layer, sum(w.o_frobenius) FROM layer_weight w GROUP BY ALL
 
 SELECT model_id, avg(length_after) AS l FROM block WHERE blocks_after = 0 GROUP BY model_id ORDER BY l DESC
+
+--- near one: a side of 1 that rounding can make
+
+SELECT lab, count(*) FILTER (gain_penultimate_block > 1), count(gain_penultimate_block) FROM published_model GROUP BY lab
+
+SELECT lab FROM published_model GROUP BY lab HAVING max(gain_penultimate_block) > 1 AND min(gain_penultimate_block) < 1
+
+SELECT direction(p.gain_penultimate_block) d, count(gain_penultimate_block) FROM published_model p GROUP BY d

@@ -108,6 +108,63 @@ def test_rows_without_a_value_that_are_counted_are_noted(store, case):
     assert note.startswith(f"published_model.{column} is NULL in {count}")
 
 
+def test_who_joins_the_stream_with_outlier_tokens_is_told_which_it_leaves_out(store):
+    positions = store.query("SELECT avg((position = 0)::INT) AS share FROM outlier_token")
+    assert positions["share"].item() > 0.8
+    joined = "SELECT count(DISTINCT o.position) FROM stream JOIN {} o USING (model_id, prompt_id)"
+    (note,) = [note for note in noted(store, joined.format("outlier_token")) if "first" in note]
+    assert "n_tokens" in note
+    assert not [
+        note
+        for note in noted(store, joined.format("raw.next_token").replace("o.position", "1"))
+        if "first" in note
+    ]
+
+
+@pytest.mark.parametrize("query", NOTED["near one"])
+def test_a_side_of_one_that_rounding_can_make_is_noted_with_its_models(store, query):
+    (note,) = [note for note in noted(store, query) if "1 %" in note]
+    gains = by_pandas.published_model().set_index("model_id")["gain_penultimate_block"].dropna()
+    near = sorted(gains.index[abs(gains - 1) < 0.01])
+    assert len(near) == 2
+    assert f"of {', '.join(near)} lies" in note
+    without = (
+        query.replace("published_model", "published_model WHERE lab = 'TII'")
+        .replace(" p WHERE", " WHERE")
+        .replace("WHERE lab = 'TII' p", "p WHERE lab = 'TII'")
+    )
+    assert not [note for note in noted(store, without) if "1 %" in note]
+
+
+CHAINED = """
+    WITH a AS (SELECT model_id, layer, avg({}) AS l FROM {} GROUP BY ALL),
+         b AS (SELECT model_id, max(l) AS t FROM a GROUP BY ALL)
+    SELECT model_id, avg(t) FROM b GROUP BY 1 ORDER BY 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("column", "table"),
+    [("length", "stream"), ("v_spectral", "layer_weight"), ("length_after", "block")],
+)
+def test_a_query_whose_tables_are_made_of_others_is_read(store, column, table):
+    assert isinstance(noted(store, CHAINED.format(column, table)), list)
+
+
+def test_every_query_can_stand_within_others(store):
+    queries = [
+        it.split(": ", 1)[-1] for name, some in NOTED.items() for it in some if "unit" not in name
+    ]
+    told = [it for it in queries if not it.startswith(("WITH", "PIVOT", "EXPLAIN", "DESCRIBE"))]
+    assert len(told) > 100
+    within = (
+        "WITH a AS ({}), b AS (FROM a), c AS (SELECT count(*) AS n FROM b) SELECT avg(n) FROM c"
+    )
+    for query in told[::5]:
+        if "tiny" not in query:
+            assert isinstance(noted(store, within.format(query)), list), query
+
+
 @pytest.mark.parametrize("is_empty", [False, True])
 def test_who_asks_for_the_first_token_is_told_where_it_is(store, is_empty):
     query = "SELECT model_id, avg(length) FROM stream WHERE {} GROUP BY model_id, layer"
@@ -154,7 +211,7 @@ def test_a_rank_correlation_has_no_scale(store):
 @pytest.mark.parametrize("case", NOTED["not met"])
 def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
     column, query = case.split(": ", 1)
-    (note,) = [note for note in noted(store, query) if column in note]
+    (note,) = [it for it in noted(store, query) if column in it and "1 %" not in it]
     values = by_pandas.published_model()
     values = values[values["n_layers"] > 4] if "n_layers" in query else values
     assert re.findall(r"\d+", note) == [str(values[column].isna().sum()), str(len(values))]
