@@ -22,6 +22,7 @@ PAGES = [
             "ARCHITECTURE.md",
             "collect/adapters/README.md",
             "tests/readers/README.md",
+            "data/published/README.md",
             "data/study/README.md",
             "quarto/README.md",
             "tests/proofs/README.md",

@@ -93,7 +93,7 @@ def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
         lines += _wrap(f"{name:<16} {first}.", " " * 17)
     said = (
         "FROM model WHERE is_measured lists the models measured here, WHERE is_published those of "
-        "the paper; as shipped, none is both."
+        "the paper."
     )
     lines += ["", *_wrap(said, ""), "", "Of their columns, beside what DuckDB has:", ""]
     for call, meaning in macros:

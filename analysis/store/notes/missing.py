@@ -101,7 +101,10 @@ def _of_pairs(
 
 
 def _compared(condition: Any) -> set[str]:
-    """Return the columns that a condition compares with a constant, but where NULL is asked for."""
+    """Return the columns whose size or direction a condition asks for, but where NULL is, too.
+
+    A text that is not there is none of those asked for: an equality with one is met by no NULL.
+    """
     nodes = [*within(condition)]
     if any(str(each.get("type")).startswith("OPERATOR_IS_") for each in nodes):
         return set()
@@ -110,7 +113,9 @@ def _compared(condition: Any) -> set[str]:
         for each in nodes
         if str(each.get("type")).startswith("COMPARE_") and {"left", "right"} <= each.keys()
         for side, other in ((each["left"], each["right"]), (each["right"], each["left"]))
-        if other.get("class") == "CONSTANT" and side.get("class") in {"COLUMN_REF", "FUNCTION"}
+        if other.get("class") == "CONSTANT"
+        if side.get("class") == "FUNCTION"
+        or (side.get("class") == "COLUMN_REF" and other["literal"]["kind"] != "STRING")
         for name in columns_of(side)
     }
 

@@ -19,8 +19,8 @@ from analysis.store.notes.sampling import Sampling, conjuncts, constants
 from analysis.store.statement import every, named_within
 from collect import schema
 
-#: Views that are read beside those of the query.
-READ = ("main.model", "raw.leading_run", "raw.primary_run")
+#: Views and a macro that are read beside those of the query.
+READ = ("main.model", "raw.leading_run", "raw.primary_run", "main.rounding_band")
 
 #: Models that a table of main has rows of, from the table of raw that these are made of.
 _MODELS = """

@@ -116,14 +116,14 @@ def _near_one(query: Query) -> Iterator[str]:
             if table not in _OF_GAINS:
                 continue
             for column in sorted(signed & query.columns[table]):
-                near = f'abs("{alias}"."{column}" - 1) <= 0.01'
+                near = f'abs(ln("{alias}"."{column}")) <= rounding_band()'
                 name = f'CASE WHEN {near} THEN "{alias}"."model_id" END'
                 rows = query.counts({**node, "having": None}, [(f"list(DISTINCT {name})", None)])
                 models = sorted({it for (some,) in rows or [] for it in some or [] if it})
                 if models:
                     yield (
-                        f"{table}.{column} of {', '.join(models)} lies within 1 % of 1, which "
-                        "rounding in half precision can make"
+                        f"{table}.{column} of {', '.join(models)} lies within rounding_band() of "
+                        "1: rounding in half precision can make its side"
                     )
 
 

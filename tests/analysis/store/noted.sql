@@ -138,6 +138,8 @@ SELECT count(*) FROM published_model WHERE gain_last_block IS NOT NULL AND gain_
 
 SELECT count(*) FILTER (lab IN ('Meta', 'Google')), count(*) FILTER (n_layers BETWEEN 2 AND 9) FROM published_model
 
+SELECT count(*), count(*) FILTER (suite = 'Pythia') FROM model WHERE suite = 'Pythia'
+
 SELECT model_id, max(v_spectral) / median(v_spectral), arg_max(layer, v_spectral) FROM layer_weight GROUP BY model_id
 
 SELECT layer, avg(v_spectral) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer, model_id
