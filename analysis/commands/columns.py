@@ -111,7 +111,7 @@ def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
 #: What the tables and views of raw are about: subjects of the views, and names of the tables.
 _SUBJECTS = {
     "models and runs": (
-        ("runs", "trajectory"),
+        ("runs", "trajectory", "coverage"),
         ("model", "revision", "prompt", "run", "conformance", "not_measured"),
     ),
     "stream": (

@@ -59,7 +59,6 @@ from collect.schema.grain import (
     KEYS,
     KIND,
     OF_MODELS,
-    OF_ONE_SET,
     SAMPLES,
 )
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
@@ -77,7 +76,6 @@ __all__ = [
     "LARGE",
     "MEASURED",
     "OF_MODELS",
-    "OF_ONE_SET",
     "RAW",
     "READABLE_VERSIONS",
     "SAMPLES",

@@ -281,7 +281,7 @@ SAMPLES = {
     "outlier_token": Sample(
         "residual_norm", ("prompt_id", "position"), others="outlier_token", is_finding=True
     ),
-    "attention": Sample("attention", ("prompt_id", "layer", "head"), others="attention"),
+    "attention": Sample("attention", ("layer", "head"), others="attention"),
     "head_weight": Sample("weight_norm", ("layer", "head")),
     "layer_weight": Sample("matrix_norm", ("layer",)),
 }
@@ -295,13 +295,13 @@ KEYS = {
     "block": ("model_id", "prompt_id", "layer"),
     "stream": ("model_id", "prompt_id", "position", "layer"),
     "outlier_token": ("model_id", "prompt_id", "position"),
-    "attention": ("model_id", "prompt_id", "layer", "head"),
+    "attention": ("model_id", "layer", "head"),
     "head_weight": ("model_id", "layer", "head"),
     "layer_weight": ("model_id", "layer"),
     "network": ("network_id",),
     "network_step": ("network_id", "step"),
     "claim": ("claim_id",),
-    "coverage": ("model_id", "quantity", "prompt_set"),
+    "coverage": ("model_id", "quantity"),
 }
 
 
@@ -324,9 +324,6 @@ OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
 
 #: Column of main.model that tells small networks trained here from models of others.
 KIND = "is_trained_here"
-
-#: Columns of main that hold of one prompt set, and those that hold of some set, by table.
-OF_ONE_SET = {"coverage": ("is_there", "is_on_any_set")}
 
 
 def commented_grain(name: str, text: str) -> str:

@@ -36,6 +36,7 @@ SUBJECTS = (
     "gauge",
     "partner",
     "claim",
+    "coverage",
 )
 
 #: Subjects of schema main, in the order in which their tables are listed; each reads raw alone.

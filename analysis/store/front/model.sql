@@ -31,7 +31,8 @@ SELECT m.model_id,
        p.model_id IS NOT NULL                                                     AS is_published,
        r.model_id IS NOT NULL                                                     AS is_measured,
        o.model_id IS NOT NULL                                                     AS is_reported,
-       coalesce(r.n_prompt_sets, 0)                                               AS n_prompt_sets
+       coalesce(r.n_prompt_sets, 0)                                               AS n_prompt_sets,
+       CASE WHEN r.model_id IS NULL THEN why_no_run(p.model_id IS NOT NULL, o.model_id IS NOT NULL) END AS reason
   FROM raw.model AS m
   LEFT JOIN (SELECT DISTINCT model_id FROM raw.published_figure) AS p USING (model_id)
   LEFT JOIN (SELECT DISTINCT model_id FROM raw.reported_figure) AS o USING (model_id)
@@ -71,3 +72,4 @@ COMMENT ON COLUMN main.model.is_published IS 'True where the paper''s files have
 COMMENT ON COLUMN main.model.is_reported IS 'True where others measured it and published its lengths; see raw.reported_gain [-]';
 COMMENT ON COLUMN main.model.is_measured IS 'True where it was measured here; see coverage for what [-]';
 COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets of its runs in the opened store; 0 where it has none [1]';
+COMMENT ON COLUMN main.model.reason IS 'Why it was not measured here; NULL where it was [-]';

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 from analysis.store import contents
 from analysis.store.notes.query import Query
 from analysis.store.notes.reading import Open, Reading
-from analysis.store.statement import all_columns, columns_of, every, within
+from analysis.store.statement import columns_of, within
 from collect import schema
 
 if TYPE_CHECKING:
     import duckdb
-
-#: What says of a cell of coverage, beside the prompt set, why it counts.
-_SAYS_WHICH = frozenset({"prompt_set", "reason", "n_prompts"})
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -39,34 +36,6 @@ def notes(query: Query) -> Iterator[str]:
                 f"{name}: prompt sets hold different models ({sets}); compare sets over models "
                 "that were measured on each"
             )
-    for name, (of_one, of_all) in schema.OF_ONE_SET.items():
-        if name in names and any(_counts_lacking(it, of_one, of_all) for it in query.selects):
-            yield (
-                f"{name}: {of_one} is of one prompt set, so what is missing on one set counts; "
-                f"NOT {of_all} takes what is missing on all"
-            )
-
-
-def _counts_lacking(node: Any, of_one: str, of_all: str) -> bool:
-    """Return whether a SELECT counts rows that lack something on one prompt set."""
-    chosen = node["select_list"]
-    parts = [node.get("where_clause"), chosen, *(node.get("group_expressions") or [])]
-    if not (_SAYS_WHICH | {of_all}).isdisjoint(columns_of(parts)):
-        return False
-    counts = [each for each in within(chosen) if "count" in str(each.get("function_name"))]
-    lacking = [node.get("where_clause"), *(each.get("filter") for each in counts)]
-    return bool(counts) and any(
-        of_one in all_columns(each)
-        for each in within(lacking)
-        if each.get("type") == "OPERATOR_NOT"
-        or (each.get("type") == "COMPARE_EQUAL" and "false" in _text(each).lower())
-    )
-
-
-def _text(comparison: Any) -> str:
-    sides = [comparison["left"], comparison["right"]]
-    constants = [each for each in every(sides) if each.get("literal")]
-    return " ".join(str(each["literal"]) for each in constants)
 
 
 class Sampling(Reading):

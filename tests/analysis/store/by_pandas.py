@@ -220,13 +220,19 @@ def outlier_token() -> pd.DataFrame:
 @cache
 def attention() -> pd.DataFrame:
     rows = of_prompts("attention")
-    return rows.assign(
+    even = {n: (1 / np.arange(2, n + 1)).sum() / (n - 1) for n in rows["n_tokens"].unique()}
+    rows = rows.assign(
         entropy=rows["entropy"] / rows["n_tokens"],
-        first_token_share=rows["first_column"] / rows["mass"],
+        relative_entropy=rows["entropy"] / rows["n_tokens"] / np.log(rows["n_tokens"]),
+        first_token_share=(rows["first_column"] - 1) / (rows["n_tokens"] - 1),
+        first_token_share_if_even=rows["n_tokens"].map(even),
         self_share=rows["diagonal"] / rows["mass"],
         distance=rows["distance"] / rows["mass"],
         first_token_share_of_others=(rows["first_column"] - 1) / (rows["mass"] - rows["diagonal"]),
     )
+    heads = rows.groupby(["model_id", "prompt_set", "layer", "head"])
+    means = heads[[*rows.filter(regex="share|entropy|distance")]].mean()
+    return means.assign(n_prompts=heads.size()).reset_index()
 
 
 def _weights(table: str, keys: list[str]) -> pd.DataFrame:
@@ -283,7 +289,8 @@ def claim() -> pd.DataFrame:
 
 
 @cache
-def coverage() -> pd.DataFrame:
+def coverage_by_set() -> pd.DataFrame:
+    """Return a row per model, quantity and prompt set."""
     sets = measured("prompt")["prompt_set"].unique()
     asked = ["stream", "last token", "update", "attention", "geometry", "prediction"]
     cells = [
@@ -306,10 +313,18 @@ def coverage() -> pd.DataFrame:
         there |= {(one, quantity, name): n for (one, name), n in sizes.items()}
     keys = list(rows.itertuples(index=False, name=None))
     rows["is_there"] = [key in there for key in keys]
-    somewhere = {(one, quantity) for one, quantity, _ in there}
-    rows["is_on_any_set"] = [key[:2] in somewhere for key in keys]
     rows["n_prompts"] = [np.nan if key[2] == "none" else there.get(key, 0) for key in keys]
     return rows
+
+
+@cache
+def coverage() -> pd.DataFrame:
+    """Return the table: cells of the one prompt set, of which every model has a run."""
+    cells = coverage_by_set()
+    there = cells[cells["is_there"] & (cells["prompt_set"] != "none")]
+    sets = there.sort_values("prompt_set").groupby(["model_id", "quantity"])["prompt_set"]
+    rows = cells[cells["prompt_set"].isin([SET, "none"])].drop(columns="prompt_set")
+    return rows.merge(sets.agg(", ".join).rename("prompt_sets").reset_index(), how="left")
 
 
 def frame(table: str) -> pd.DataFrame:

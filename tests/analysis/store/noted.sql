@@ -28,14 +28,6 @@ SELECT split_part(model_id, '/', 1), avg(gain_body) FROM prompt_gain GROUP BY 1
 WITH s AS (SELECT lab AS l, gain_body AS g FROM prompt_gain JOIN model USING (model_id)) SELECT l, avg(g) FROM
 s GROUP BY l
 
---- missing cells: what is missing on one set
-
-SELECT quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY quantity
-
-SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE is_there = false GROUP BY quantity
-
-SELECT quantity, count(DISTINCT model_id) FILTER (NOT is_there) FROM coverage GROUP BY quantity
-
 --- quiet: nothing to note where a row is a model or of one model
 
 SELECT model_id, avg(length) FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 3 AND position > 0
@@ -107,11 +99,11 @@ SELECT prompt_set, count(DISTINCT model_id) FROM prompt_gain GROUP BY prompt_set
 
 SELECT model_id, avg(entropy) FROM attention WHERE model_id LIKE 'thermoscope/%' GROUP BY ALL
 
-SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE NOT is_on_any_set GROUP BY quantity
+SELECT quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY quantity
 
 SELECT quantity, count(*) FROM coverage WHERE is_there GROUP BY quantity
 
-SELECT prompt_set, quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY ALL
+SELECT prompt_set, quantity, count(*) FROM raw.coverage WHERE NOT is_there GROUP BY ALL
 
 SELECT corr(x.h, w.ov_spectral) FROM head_weight w JOIN (SELECT model_id, layer, head, avg(entropy) h FROM
 attention WHERE prompt_set = 'A_grand_unified' GROUP BY ALL) x USING (model_id, layer, head) WHERE model_id =
@@ -237,10 +229,10 @@ layer: PIVOT stream ON is_last_token IN (true, false) USING avg(length) GROUP BY
 
 --- repeated: a join repeats rows: the table and the query
 
-head_weight: SELECT corr(w.ov_spectral, a.entropy) FROM head_weight w JOIN attention a USING (model_id, layer,
+head_weight: SELECT corr(w.ov_spectral, a.entropy) FROM head_weight w JOIN raw.attention a USING (model_id, layer,
 head) WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
-head_weight: SELECT corr(ov_spectral, entropy) FROM head_weight JOIN attention USING (model_id, layer, head)
+head_weight: SELECT corr(ov_spectral, entropy) FROM head_weight JOIN raw.attention USING (model_id, layer, head)
 WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
 model: SELECT avg(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id

@@ -168,7 +168,7 @@ def test_every_table_of_the_wheel_is_that_of_a_clone_but_for_what_coverage_says(
         pd.testing.assert_frame_equal(there, here, rtol=1e-14)
     sets = "SELECT * EXCLUDE (n_prompt_sets) FROM model ORDER BY model_id"
     pd.testing.assert_frame_equal(installed.query(sets), cloned.query(sets))
-    cells = "FROM coverage WHERE is_there"
+    cells = "FROM raw.coverage WHERE is_there"
     keys = ["model_id", "quantity", "prompt_set"]
     lacking = cloned.query(cells).merge(
         installed.query(cells)[keys], how="left", on=keys, indicator=True

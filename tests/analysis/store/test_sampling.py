@@ -53,12 +53,6 @@ def test_other_prompt_sets_are_said_to_be_in_raw(store):
             assert (name in note.partition(";")[2]) == (name != "A_grand_unified")
 
 
-@pytest.mark.parametrize("query", NOTED["missing cells"])
-def test_a_count_of_what_is_missing_on_one_set_is_noted(store, query):
-    (note,) = noted(store, query)
-    assert "NOT is_on_any_set" in note
-
-
 @pytest.mark.parametrize("query", NOTED["quiet"])
 def test_no_note_where_a_row_is_a_model_or_of_one_model(store, query):
     assert noted(store, query) == []
