@@ -58,6 +58,7 @@ from collect.schema.grain import (
     GRAINS,
     KEYS,
     KIND,
+    NO_VALUE,
     OF_MODELS,
     SAMPLES,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "KIND",
     "LARGE",
     "MEASURED",
+    "NO_VALUE",
     "OF_MODELS",
     "RAW",
     "READABLE_VERSIONS",

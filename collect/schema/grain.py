@@ -286,6 +286,15 @@ SAMPLES = {
     "layer_weight": Sample("matrix_norm", ("layer",)),
 }
 
+#: Rows of a table of main in which some columns are NULL by what they are: the condition, with the
+#: name of the table, and what to say of a column that is NULL in no other row.
+NO_VALUE = {
+    "block": (
+        "{}.layer = 0",
+        "for block 0, which is left out; its gain is prompt_gain.gain_embedding",
+    )
+}
+
 #: Columns that name a row of each table of main.
 KEYS = {
     "model": ("model_id",),

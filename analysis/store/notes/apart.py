@@ -13,7 +13,6 @@ from typing import Any
 from analysis.store.notes.query import (
     OF_PAIRS,
     Query,
-    base_tables,
     name_of,
 )
 from collect import schema
@@ -25,7 +24,7 @@ _OF_SPREAD = OF_PAIRS | {"conf_low", "conf_high", "stddev", "stddev_samp", "var_
 def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each table of which unlike or dependent rows are taken together."""
     for node, each in query.over_rows():
-        for alias, table in base_tables(node).items():
+        for alias, table in query.tables(node).items():
             if table in schema.APART:
                 by, note = schema.APART[table]
                 if _most(query, node, [(f'count(DISTINCT "{alias}"."{by}")', each)])[0] > 1:

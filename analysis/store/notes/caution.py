@@ -6,7 +6,7 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
-rows that a join repeats (`repetition`), counted rows without a value (`missing`), dependent
+rows that a join repeats (`repetition`), rows without a value (`absent`), dependent
 networks and other unlike rows (`apart`), and, where the data say so, several definitions of gain or
 poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has, and what a table holds
 that gave no row (`contents`).

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query, base_tables, called, column_groups, name_of
+from analysis.store.notes.query import Query, called, column_groups, name_of
 from analysis.store.notes.reading import Open
 from analysis.store.notes.sampling import Sampling, conjuncts, constants
 from analysis.store.statement import every, named_within
@@ -98,7 +98,11 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             single[makers[0]["column_names"][-1]] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
     reading = _Unprobed(known, query.means, query, seen, kinds)
-    if own and (any(seen.values()) or reading.noted_in(query.tree)):
+    held = f"SELECT count(*) FROM {{}} WHERE model_id IN ({values})"
+    unasked = [] if any(seen.values()) else reading.noted_in(query.tree)
+    if any(seen.values()) or any(
+        query.cursor.execute(held.format(name)).fetchall() != [(0,)] for name in unasked
+    ):
         yield (
             f"{', '.join(tables)}: small networks trained here and models of others are taken "
             f"together; WHERE NOT {schema.KIND} (in model and model_gain) leaves the networks out"
@@ -121,7 +125,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
 def _counted(query: Query, own: str) -> Iterator[str]:
     """Yield how many of the models that a query counts are small networks trained here."""
     for node in query.selects:
-        if _COUNTABLE.isdisjoint(base_tables(node).values()):
+        if _COUNTABLE.isdisjoint(query.tables(node).values()):
             continue
         counts = [each for each in called(node) if "count" in name_of(each)]
         asked = [

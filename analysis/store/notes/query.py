@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.hint import front
 from analysis.store.notes.reading import EXTREMES, resolve_group
-from analysis.store.statement import columns_of, every, named_within, parsed, place_of, within
+from analysis.store.notes.sources import Scan, Sources
+from analysis.store.statement import columns_of, every, named_within, parsed, within
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,6 +45,8 @@ class Query:
     ) -> None:
         self.cursor, self.names, self.tree = cursor, names, tree
         self.aggregates = aggregates
+        columns = contents.columns_by_table(cursor)
+        self._sources = Scan(tree, columns, aggregates).of_node
 
     @property
     def counting(self) -> frozenset[str]:
@@ -56,10 +58,29 @@ class Query:
         """Names of those of them that take the values, not only the number, of the rows."""
         return frozenset(it for it in self.counting if "count" not in it and it != "histogram")
 
-    @cached_property
-    def columns(self) -> dict[str, set[str]]:
-        """Columns of each table and view."""
-        return contents.columns_by_table(self.cursor)
+    def sources(self, node: Any) -> Sources:
+        """Return the tables that a SELECT reads, by the names under which it knows them."""
+        return self._sources.get(id(node), {})
+
+    def tables(self, node: Any) -> dict[str, str]:
+        """Return the names of the tables that a SELECT reads, by their names in it."""
+        return {alias: source.table for alias, source in self.sources(node).items()}
+
+    def owner(self, node: Any, path: Sequence[str]) -> str:
+        """Return under which name a SELECT knows the table of a column; "" where several have it.
+
+        Parameters
+        ----------
+        node
+            The SELECT.
+        path
+            The parts of the column's name.
+        """
+        *places, column = (str(each).lower() for each in path)
+        if places:
+            return places[-1]
+        owners = [name for name, it in self.sources(node).items() if column in it.columns]
+        return owners[0] if len(owners) == 1 else ""
 
     @cached_property
     def selects(self) -> list[Any]:
@@ -176,17 +197,6 @@ def called(node: Any) -> list[Any]:
 def column_groups(groups: Sequence[Any]) -> set[str]:
     """Return the columns that are themselves grouped by."""
     return {str(each["column_names"][-1]).lower() for each in groups if "column_names" in each}
-
-
-def base_tables(node: Any) -> dict[str, str]:
-    """Return the tables that a SELECT itself reads, by the names under which it knows them."""
-    read = [each for each in within(node["from_table"]) if each.get("type") == "BASE_TABLE"]
-    named = {str(entry["key"]).lower() for entry in (node.get("cte_map") or {}).get("map") or []}
-    return {
-        str(each.get("alias") or each["table_name"]).lower(): place_of(each, front())
-        for each in read
-        if each.get("schema_name") or str(each["table_name"]).lower() not in named
-    }
 
 
 def taken(function: Any, here: Collection[str], columns: Collection[str]) -> Iterator[str]:

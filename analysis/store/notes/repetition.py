@@ -7,10 +7,10 @@ alone is asked again with the number of its rows and of the keys among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from analysis.store.notes.query import Query, arguments_of, base_tables
+from analysis.store.notes.query import Query, arguments_of
 from analysis.store.statement import named_within, within
 from collect import schema
 
@@ -18,12 +18,11 @@ from collect import schema
 def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each table whose rows a join repeats under an aggregate."""
     for node, each in query.over_rows():
-        tables = base_tables(node)
         if len(named_within(node["from_table"])) < 2:
             continue
-        for alias, table in tables.items():
+        for alias, table in query.tables(node).items():
             key = _key(table)
-            owned = (_is_of(it, alias, tables, query.columns) for it in arguments_of(each))
+            owned = (_is_of(query, node, it, alias) for it in arguments_of(each))
             if not key or not any(owned):
                 continue
             units = ", ".join(f'"{alias}"."{column}"' for column in key)
@@ -42,21 +41,7 @@ def _key(table: str) -> tuple[str, ...]:
     return tuple(schema.tables()[name].key) if name in schema.tables() else ()
 
 
-def _is_of(
-    argument: Any, alias: str, tables: Mapping[str, str], known: Mapping[str, set[str]]
-) -> bool:
+def _is_of(query: Query, node: Any, argument: Any, alias: str) -> bool:
     """Return whether all columns of an argument are of one table of those after FROM."""
-    paths = [
-        [str(name).lower() for name in each["column_names"]]
-        for each in within(argument)
-        if each.get("class") == "COLUMN_REF"
-    ]
-    return bool(paths) and all(_owner(path, tables, known) == alias for path in paths)
-
-
-def _owner(path: list[str], tables: Mapping[str, str], known: Mapping[str, set[str]]) -> str:
-    """Return the table of a column; an empty text where several have it."""
-    if len(path) > 1:
-        return path[-2]
-    owners = [alias for alias, table in tables.items() if path[-1] in known.get(table, ())]
-    return owners[0] if len(owners) == 1 else ""
+    paths = [it["column_names"] for it in within(argument) if it.get("class") == "COLUMN_REF"]
+    return bool(paths) and all(query.owner(node, path) == alias for path in paths)

@@ -16,7 +16,6 @@ from analysis.store.notes.query import (
     OF_PAIRS,
     Query,
     arguments_of,
-    base_tables,
     called,
     column_groups,
     name_of,
@@ -42,20 +41,20 @@ def notes(query: Query) -> Iterator[str]:
     for node, each in query.over_rows():
         if name_of(each) == "spearman":
             continue
-        tables = base_tables(node)
-        columns = {column for table in tables.values() for column in query.columns.get(table, ())}
+        sources = query.sources(node)
+        columns = {column for source in sources.values() for column in source.columns}
         of_here = {
-            column: (alias, table, unit)
-            for alias, table in tables.items()
+            column: (alias, source, unit)
+            for alias, source in sources.items()
             for (of, column), unit in _units().items()
-            if of == table
+            if of == source.table and column in source.columns
         }
         for column in taken(each, of_here, columns):
-            alias, table, unit = of_here[column]
-            apart = {*_ONE_SCALE[unit], "blocks_after"} & query.columns[table]
+            alias, source, unit = of_here[column]
+            apart = {*_ONE_SCALE[unit], "blocks_after"} & source.columns
             mixed = _mixed(query, node, each, {it: f'"{alias}"."{it}"' for it in apart})
             if mixed:
-                key = (table, tuple(mixed), name_of(each) in OF_PAIRS)
+                key = (source.table, tuple(mixed), name_of(each) in OF_PAIRS)
                 found.setdefault(key, {})[column] = None
     for (table, kinds, are_pairs), mixed_columns in found.items():
         yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
@@ -67,7 +66,7 @@ def notes(query: Query) -> Iterator[str]:
 def _roots(query: Query) -> Iterator[str]:
     """Yield a sentence where spreads of a mean over blocks are compared between models."""
     for node, each in query.over_rows():
-        tables = {*base_tables(node).values()}
+        tables = {*query.tables(node).values()}
         columns = {column for it in arguments_of(each) for column in columns_of(it)}
         if "prompt_gain" in tables and columns == {"gain_body"} and name_of(each) in _SPREADS:
             models = query.rows(
@@ -96,15 +95,15 @@ def _side_by_side(query: Query) -> Iterator[str]:
         for each in called(node):
             if name_of(each) not in _OF_SIZE or id(each) in relative:
                 continue
-            for alias, table in base_tables(node).items():
+            for alias, source in query.sources(node).items():
                 here = {name for (of, name), unit in _units().items()
-                        if of == table and unit in units}  # fmt: skip
-                for column in taken(each, here, query.columns.get(table, ())):
+                        if of == source.table and unit in units}  # fmt: skip
+                for column in taken(each, here & source.columns, source.columns):
                     asked = [(f'any_value("{alias}"."model_id")', each)]
                     if len({*(query.counts(node, asked) or ())}) > 1:
                         yield (
-                            f"{table}.{column}: several models have scales of their own, so the "
-                            "order of their values tells nothing; compare ratios within a model"
+                            f"{source.table}.{column}: several models have scales of their own, so "
+                            "the order of their values tells nothing; compare ratios within a model"
                         )
 
 
@@ -112,18 +111,18 @@ def _near_one(query: Query) -> Iterator[str]:
     """Yield the models of which rounding can make the side of 1 that a query asks for."""
     for node in query.selects:
         signed = _signed(node)
-        for alias, table in base_tables(node).items() if signed else ():
-            if table not in _OF_GAINS:
+        for alias, source in query.sources(node).items() if signed else ():
+            if source.table not in _OF_GAINS:
                 continue
-            for column in sorted(signed & query.columns[table]):
+            for column in sorted(signed & source.columns):
                 near = f'abs(ln("{alias}"."{column}")) <= rounding_band()'
                 name = f'CASE WHEN {near} THEN "{alias}"."model_id" END'
                 rows = query.counts({**node, "having": None}, [(f"list(DISTINCT {name})", None)])
                 models = sorted({it for (some,) in rows or [] for it in some or [] if it})
                 if models:
                     yield (
-                        f"{table}.{column} of {', '.join(models)} lies within rounding_band() of "
-                        "1: rounding in half precision can make its side"
+                        f"{source.table}.{column} of {', '.join(models)} lies within "
+                        "rounding_band() of 1: rounding in half precision can make its side"
                     )
 
 

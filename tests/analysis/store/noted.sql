@@ -95,6 +95,8 @@ SELECT avg(n_layers) FROM model WHERE is_published
 
 SELECT lab, avg(gain_last_block) FROM published_model WHERE lab = 'TII' GROUP BY lab
 
+SELECT avg(g) FROM (SELECT ln(gain_last_block) AS g FROM published_model)
+
 SELECT prompt_set, count(DISTINCT model_id) FROM prompt_gain GROUP BY prompt_set
 
 SELECT model_id, avg(entropy) FROM attention WHERE model_id LIKE 'thermoscope/%' GROUP BY ALL
@@ -114,9 +116,9 @@ WHERE b.prompt_set = 'A_grand_unified' GROUP BY model_id
 
 SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT m.is_trained_here
 
-SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE prompt_set = 'A_grand_unified'
+SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE layer > 0
 
-SELECT model_id, avg(gain), avg(attention_ratio), exp(avg(ln(gain))) FROM block GROUP BY model_id
+SELECT model_id, avg(gain), avg(attention_ratio), exp(avg(ln(gain))) FROM block WHERE layer > 0 GROUP BY model_id
 
 SELECT recipe, shape, avg(log_growth), stddev(log_growth) FROM network GROUP BY ALL
 
@@ -147,7 +149,7 @@ SELECT count(*) FROM model WHERE is_published
 SELECT stddev(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND prompt_set =
 'A_grand_unified'
 
-SELECT avg(gain_penultimate_block_pythia) FROM published_model
+SELECT avg(gain_penultimate_block_pythia) FROM published_model WHERE suite = 'Pythia'
 
 SELECT spearman(n_layers, gain_penultimate_block_pythia) FROM published_model WHERE suite = 'Pythia'
 
@@ -243,12 +245,93 @@ layer) GROUP BY model_id
 layer_weight: SELECT layer, avg(l.v_spectral / l.o_spectral) OVER (PARTITION BY layer) FROM layer_weight l
 JOIN head_weight h USING (model_id, layer)
 
---- absent: rows without a value are counted: the column and the query
+--- absent: rows without a value among those that an aggregate, a rank or a WHERE takes: the column and the query
 
 gain_penultimate_block: SELECT base_model_id IS NOT NULL, count(*), avg(gain_penultimate_block) FROM
 published_model GROUP BY 1
 
 gain_last_block: SELECT lab, count(*) AS n, max(gain_last_block) FROM published_model GROUP BY lab
+
+gain_penultimate_block: SELECT lab, max(gain_penultimate_block) FROM published_model GROUP BY lab
+
+gain_last_block: SELECT arg_max(model_id, p.gain_last_block) FROM published_model AS p
+
+gain_last_block: SELECT median(ln(gain_last_block)) OVER () FROM published_model
+
+gain_last_block: SELECT lab FROM published_model GROUP BY lab HAVING max(gain_last_block) < 9
+
+gain_last_block: SELECT model_id, max(gain_last_block) AS g FROM published_model GROUP BY 1 ORDER BY g LIMIT 3
+
+gain_last_block: SELECT model_id FROM published_model WHERE gain_last_block < 0.5
+
+gain_last_block: SELECT model_id FROM published_model WHERE gain_last_block BETWEEN 2 AND 3 AND n_layers > 0
+
+gain_last_block: SELECT model_id, gain_last_block AS g FROM published_model ORDER BY g DESC LIMIT 3
+
+gain_last_block: SELECT model_id FROM published_model ORDER BY ln(gain_last_block) LIMIT 3
+
+gain_last_block: SELECT model_id, rank() OVER (ORDER BY gain_last_block) FROM published_model
+
+base_model_id: SELECT model_id FROM published_model WHERE base_model_id <> 'EleutherAI/pythia-6.9b'
+
+gain_last_block: WITH g AS (SELECT model_id, gain_last_block FROM published_model) SELECT max(gain_last_block) FROM g
+
+--- there: rows without a value that the query knows of, prints or does not take
+
+SELECT lab, max(gain_penultimate_block) FROM published_model WHERE gain_penultimate_block IS NOT NULL GROUP BY lab
+
+SELECT max(gain_last_block) FILTER (gain_last_block IS NOT NULL) FROM published_model
+
+SELECT max(gain_last_block), count(gain_last_block) FROM published_model
+
+SELECT model_id, max(gain_last_block) FROM published_model GROUP BY model_id
+
+SELECT model_id FROM published_model WHERE gain_last_block > 2 OR gain_last_block IS NULL
+
+SELECT median(coalesce(gain_last_block, 1)) FROM published_model
+
+SELECT max(greatest(gain_last_block, gain_penultimate_block)) FROM published_model
+
+SELECT model_id, gain_last_block FROM published_model ORDER BY gain_last_block
+
+SELECT model_id FROM published_model WHERE suite = 'Pythia' ORDER BY base_model_id, model_id LIMIT 3
+
+SELECT max(g) FROM (SELECT gain_last_block AS g FROM published_model)
+
+WITH g AS (SELECT * FROM published_model WHERE suite = 'Pythia') SELECT max(gain_penultimate_block_pythia) FROM g
+
+SELECT layer, avg(gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY layer
+
+SELECT model_id, arg_max(layer, gain) FROM block WHERE layer > 0 GROUP BY model_id
+
+--- block 0: has no ratio, and where its gain is
+
+SELECT model_id, max(gain) FROM block GROUP BY model_id
+
+SELECT model_id, layer FROM block WHERE gain > 1 AND model_id LIKE 'local/%'
+
+SELECT model_id, arg_max(layer, gain) FROM (SELECT model_id, layer, avg(gain) AS gain FROM block GROUP BY ALL)
+GROUP BY model_id
+
+SELECT model_id, layer, gain FROM block ORDER BY gain LIMIT 3
+
+SELECT b.model_id, avg(b.gain) FROM block b JOIN model m USING (model_id) GROUP BY ALL
+
+WITH b AS (SELECT * FROM block) SELECT model_id, avg(gain) FROM b GROUP BY model_id
+
+--- passed on: rows of a table through WITH or FROM: what stands for the table, and the query
+
+(SELECT * FROM published_model): SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab
+
+(SELECT model_id, layer, gain FROM block): SELECT model_id, avg(gain) FROM block GROUP BY model_id
+
+(FROM stream WHERE position > 0 ORDER BY layer): SELECT avg(length) FROM stream
+
+(SELECT * EXCLUDE (loss) FROM network): SELECT avg(log_growth), conf_low(log_growth) FROM network
+
+(SELECT *, ln(v_spectral) AS l FROM layer_weight): SELECT model_id, max(v_spectral) v FROM layer_weight GROUP BY 1 ORDER BY v
+
+(FROM network_step): SELECT avg(log_growth) FROM network_step
 
 --- repeated units: rows that repeat a unit, in a store of published figures and the sample
 
@@ -337,7 +420,7 @@ SELECT model_id, layer, sigma_max FROM weight_norm ORDER BY model_id, layer LIMI
 
 SELECT model_id, v_spectral FROM layer_weight ORDER BY v_spectral DESC LIMIT 3
 
-SELECT model_id, max(gain), arg_max(layer, gain) FROM block GROUP BY model_id
+SELECT model_id, max(gain), arg_max(layer, gain) FROM block WHERE layer > 0 GROUP BY model_id
 
 SELECT rank() OVER (PARTITION BY matrix, slicing ORDER BY sigma_max) FROM matrix_norm
 

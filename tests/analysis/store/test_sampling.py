@@ -12,7 +12,7 @@ from collect import schema
 from tests.analysis.places import ROOT
 from tests.analysis.store import by_pandas
 from tests.analysis.store.by_pandas import SOURCES
-from tests.analysis.store.noted import NOTED
+from tests.analysis.store.noted import NOTED, noted
 
 SET = "prompt_set = 'A_grand_unified'"
 SETS = "SELECT prompt_set, avg(gain_penultimate_block) FROM prompt_gain GROUP BY prompt_set"
@@ -21,12 +21,6 @@ SETS = "SELECT prompt_set, avg(gain_penultimate_block) FROM prompt_gain GROUP BY
 @pytest.fixture(scope="module")
 def store():
     return open_store(*SOURCES)
-
-
-def noted(store, query):
-    """Return the notes of a query that was answered."""
-    store.columns(query)
-    return cautions(store, query)
 
 
 @pytest.mark.parametrize("query", NOTED["independent rows"])
@@ -90,16 +84,6 @@ def test_a_join_that_repeats_the_rows_of_an_aggregate_is_noted(store, case):
     notes = [note for note in noted(store, query) if "join repeats" in note]
     assert [note.partition(":")[0] for note in notes] == [table]
     assert ", ".join(schema.KEYS[table]) in notes[0]
-
-
-@pytest.mark.parametrize("case", NOTED["absent"])
-def test_rows_without_a_value_that_are_counted_are_noted(store, case):
-    column, query = case.split(": ", 1)
-    (note,) = [note for note in noted(store, query) if "is NULL" in note]
-    values = by_pandas.published_model()[column]
-    assert values.isna().any()
-    count = f"{values.isna().sum()} of the {len(values)} rows"
-    assert note.startswith(f"published_model.{column} is NULL in {count}")
 
 
 def test_who_joins_the_stream_with_outlier_tokens_is_told_which_it_leaves_out(store):
@@ -202,15 +186,6 @@ def test_a_rank_correlation_has_no_scale(store):
     assert "spearman" in note
 
 
-@pytest.mark.parametrize("case", NOTED["not met"])
-def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
-    column, query = case.split(": ", 1)
-    (note,) = [it for it in noted(store, query) if column in it and "rounding" not in it]
-    values = by_pandas.published_model()
-    values = values[values["n_layers"] > 4] if "n_layers" in query else values
-    assert re.findall(r"\d+", note) == [str(values[column].isna().sum()), str(len(values))]
-
-
 @pytest.mark.parametrize("query", NOTED["spread"])
 def test_a_spread_over_shapes_of_one_recipe_is_noted(store, query):
     (note,) = [note for note in noted(store, query) if "GROUP BY shape" in note]
@@ -245,13 +220,6 @@ def test_an_aggregate_over_tables_without_a_common_model_is_noted(store, other):
     assert note.startswith("no model_id is both in model_gain and in ")
     (found,) = cautions(store, JOINED.format("m.model_id", other), is_empty=True)
     assert found == note
-
-
-@pytest.mark.parametrize("taken", ["avg", "count"])
-def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
-    query = f"SELECT count(DISTINCT lab), {taken}(gain_penultimate_block) FROM published_model"
-    (note,) = [note for note in noted(store, query) if "is NULL" in note]
-    assert note.startswith("published_model.gain_penultimate_block is NULL in 18 of the 34")
 
 
 def test_a_column_without_any_value_is_named(store):

@@ -1,0 +1,213 @@
+"""Rows without a value that a SELECT takes and that do not count: in an aggregate, a rank, a WHERE.
+
+One rule for every table of main. What a query asks IS NULL or IS NOT NULL of, replaces by coalesce,
+or counts as ``count(column)`` is known to it. A group without any value says so itself, where it is
+printed. Columns that are NULL by what a row is are declared (`collect.schema.NO_VALUE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, called, name_of
+from analysis.store.notes.sampling import conjuncts
+from analysis.store.statement import columns_of, every, within
+from collect import schema
+
+#: Aggregates of pairs, which say it of themselves, and those that keep or name rows, not values.
+_OTHERS = OF_PAIRS | {
+    "any_value", "arg_max_null", "arg_min_null", "array_agg", "first", "group_concat", "histogram",
+    "last", "list", "mode", "string_agg",
+}  # fmt: skip
+
+#: Windows that number rows by a value.
+_RANKS = frozenset({"cume_dist", "dense_rank", "ntile", "percent_rank", "rank", "row_number"})
+
+#: Functions whose result is there where one of several values is.
+_FILLING = frozenset({"concat", "concat_ws", "greatest", "least"})
+
+_UNEQUAL = frozenset({"COMPARE_NOTEQUAL", "COMPARE_NOT_IN"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A use of a column by which rows without its value do not count.
+
+    Attributes
+    ----------
+    path
+        Parts of the column's name.
+    end
+        What becomes of these rows.
+    node
+        The SELECT whose rows are asked.
+    rows_of
+        An aggregate with the FILTER by which it takes rows, if any.
+    takes_texts
+        Whether a text can be used so.
+    is_told
+        Whether a group without any value is printed as such.
+    """
+
+    path: Sequence[str]
+    end: str = "which do not count"
+    node: Any = None
+    rows_of: Any = None
+    takes_texts: bool = False
+    is_told: bool = False
+
+
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for the columns without a value in some of the rows that a SELECT takes."""
+    said, known = set[tuple[str, str]](), _known(query.tree)
+    found: dict[tuple[str, str], list[str]] = {}
+    for node in query.selects:
+        sources = query.sources(node)
+        for use in _uses(query, node):
+            column, alias = str(use.path[-1]).lower(), query.owner(node, use.path)
+            source = sources.get(alias)
+            if source is None or source.table not in schema.KEYS or column in known:
+                continue
+            if column not in source.columns or (source.table, column) in said:
+                continue
+            if end := _lacking(query, use, alias, source.table, column):
+                said.add((source.table, column))
+                found.setdefault((source.table, end), []).append(column)
+    for (table, end), columns in found.items():
+        yield f"{table}.{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} NULL {end}"
+
+
+def _known(tree: Any) -> set[str]:
+    """Return the columns that a query knows to lack values: it asks for them, or counts them."""
+    asked = [it for it in every(tree) if _is_of_null(it)]
+    counts = [it for it in every(tree) if str(it.get("function_name")).lower() == "count"]
+    told = [arguments_of(it) for it in counts if not (it.get("filter") or it.get("filter_expr"))]
+    told = [] if any(map(_is_distinct, counts)) else told
+    return columns_of(asked) | {str(path[-1]).lower() for path in _taken(told)}
+
+
+def _is_distinct(function: Any) -> bool:
+    """Return whether a function counts values, such as labs, apart from the rows."""
+    return name_of(function) == "count" and bool(function.get("distinct"))
+
+
+def _is_of_null(node: Any) -> bool:
+    return str(node.get("type")).startswith(("OPERATOR_IS_", "OPERATOR_COALESCE"))
+
+
+def _uses(query: Query, node: Any) -> Iterator[_Use]:
+    """Yield the uses of columns by a SELECT by which rows without a value do not count."""
+    orders = [it for each in node.get("modifiers") or [] for it in each.get("orders") or []]
+    functions = [*called(node), *called({"select_list": orders})]
+    functions = [each for each in functions if name_of(each) in query.aggregates]
+    is_cut = any("LIMIT" in each["type"] for each in node.get("modifiers") or [])
+    is_top = node is query.tree["statements"][0]["node"]
+    is_told = is_top and not (is_cut or node.get("having") or node.get("qualify"))
+    groups = {**node, "modifiers": [], "having": None, "qualify": None}
+    every_row = {**groups, "select_list": [], "group_expressions": [], "group_sets": []}
+    every_row["aggregate_handling"] = "STANDARD_HANDLING"
+    for each in functions:
+        compared = [*_compared(each.get("filter")), *_compared(arguments_of(each))]
+        for path, takes_texts in compared:
+            says = f"count({path[-1]}) says how many have it"
+            end = f"which meet no comparison: they count as neither; {says}"
+            yield _Use(path, end, every_row, takes_texts=takes_texts)
+        is_beside = name_of(each) == "count" and any(map(_is_distinct, functions))
+        if is_beside or not ("count" in name_of(each) or name_of(each) in _OTHERS):
+            for path in _taken(arguments_of(each)):
+                yield _Use(path, node=groups, rows_of=each, is_told=is_told)
+    yield from _of_where(every_row)
+    if not functions and not node.get("group_expressions"):
+        yield from _of_ranks(node, every_row, orders if is_cut else [])
+
+
+def _of_where(rows: Any) -> Iterator[_Use]:
+    """Yield the columns that a WHERE compares, among the rows that its other conditions take."""
+    conditions = [*conjuncts(rows.get("where_clause"))]
+    for place, condition in enumerate(conditions):
+        others = conditions[:place] + conditions[place + 1 :]
+        clause = {**rows["where_clause"], "children": others} if len(others) > 1 else None
+        rest = {**rows, "where_clause": clause or (others or [None])[0]}
+        for path, takes_texts in _compared(condition):
+            yield _Use(path, node=rest, takes_texts=takes_texts)
+
+
+def _of_ranks(node: Any, rows: Any, orders: Sequence[Any]) -> Iterator[_Use]:
+    """Yield the columns by which a SELECT takes the first of its rows, or numbers them."""
+    chosen = {str(it.get("alias")).lower(): it for it in node["select_list"] if it.get("alias")}
+    windows = [it for it in within([node["select_list"], node.get("qualify")]) if _numbers(it)]
+    for order in [*orders, *(it for each in windows for it in each["orders"])]:
+        meant = order["expression"]
+        if meant.get("class") == "COLUMN_REF":
+            meant = chosen.get(str(meant["column_names"][-1]).lower(), meant)
+        elif meant.get("class") == "CONSTANT" and meant["literal"]["kind"] == "INTEGER":
+            meant = node["select_list"][int(meant["literal"]["text"]) - 1]
+        for path in _taken(meant):
+            yield _Use(path, "which rank last", rows)
+
+
+def _numbers(node: Any) -> bool:
+    return node.get("class") == "WINDOW" and str(node["function_name"]).lower() in _RANKS
+
+
+def _taken(tree: Any) -> Iterator[Sequence[str]]:
+    """Yield the columns of an expression that has no value where one of them has none."""
+    if isinstance(tree, list):
+        for each in tree:
+            yield from _taken(each)
+    elif isinstance(tree, dict):
+        is_filling = str(tree.get("function_name")).lower() in _FILLING
+        if tree.get("class") == "COLUMN_REF":
+            yield tree["column_names"]
+        elif not (is_filling or _is_of_null(tree) or tree.get("class") in ("CASE", "SUBQUERY")):
+            for part in tree.values():
+                yield from _taken(part)
+
+
+def _compared(condition: Any) -> Iterator[tuple[Sequence[str], bool]]:
+    """Yield the columns that a condition compares, and whether texts without a value meet none.
+
+    A text that is not there is none of those that are asked for; of those asked not to be one,
+    it is left out.
+    """
+    unequal = {
+        id(child)
+        for each in within(condition)
+        if each.get("type") == "OPERATOR_NOT"
+        for child in each["children"]
+    }
+    for each in within(condition):
+        kind = str(each.get("type"))
+        if not kind.startswith("COMPARE_") or "DISTINCT" in kind:
+            continue
+        is_unequal = kind in _UNEQUAL or id(each) in unequal
+        parts = [each.get(side) for side in ("left", "right", "input", "lower", "upper")]
+        sides = [it for it in [*parts, *(each.get("children") or [])] if it]
+        is_with_constant = any(it.get("class") == "CONSTANT" for it in sides)
+        if is_with_constant or kind not in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
+            for path in _taken(sides):
+                yield path, is_unequal
+
+
+def _lacking(query: Query, use: _Use, alias: str, table: str, column: str) -> str:
+    """Return in how many rows a column is NULL and what becomes of them; "" where in none."""
+    rows_of = {**use.rows_of, "arguments": [], "children": []} if use.rows_of else None
+    of, place = f'"{alias}"', f'"{alias}"."{column}"'
+    condition, words = schema.NO_VALUE.get(table, ("false", ""))
+    asked = [
+        "count(*)",
+        f"count({place})",
+        f"count(CASE WHEN {place} IS NULL AND {condition.format(of)} THEN 1 END)",
+        f"any_value(typeof({place}))",
+    ]
+    rows = query.counts(use.node, [(sql, rows_of) for sql in asked]) or []
+    if not use.takes_texts and any(kind == "VARCHAR" for *_, kind in rows):
+        return ""
+    if use.is_told and not any(0 < there < n for n, there, *_ in rows):
+        return ""
+    n, there, declared = (sum(row[it] for row in rows) for it in range(3))
+    if there == n:
+        return ""
+    return words if declared == n - there else f"in {n - there} of the {n} rows, {use.end}"

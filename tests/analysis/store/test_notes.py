@@ -1,0 +1,82 @@
+"""Notes on rows that do not count or are not independent, also through WITH and FROM."""
+
+import re
+
+import pytest
+
+from analysis.store import open_store
+from tests.analysis.store import by_pandas
+from tests.analysis.store.by_pandas import SOURCES
+from tests.analysis.store.noted import NOTED, noted
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store(*SOURCES)
+
+
+@pytest.mark.parametrize("case", NOTED["absent"])
+def test_rows_without_a_value_that_are_counted_are_noted(store, case):
+    column, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "is NULL" in note]
+    values = by_pandas.published_model()[column]
+    assert values.isna().any()
+    count = f"{values.isna().sum()} of the {len(values)} rows"
+    assert note.startswith(f"published_model.{column} is NULL in {count}")
+    is_rank = "rank()" in query or ("ORDER BY" in query and "GROUP BY" not in query)
+    assert ("rank last" in note) == is_rank
+
+
+@pytest.mark.parametrize("query", NOTED["there"])
+def test_rows_without_a_value_that_a_query_knows_of_are_not_noted(store, query):
+    assert not [note for note in noted(store, query) if " NULL " in note]
+
+
+@pytest.mark.parametrize("query", NOTED["block 0"])
+def test_block_0_is_said_to_have_no_gain_and_where_it_is(store, query):
+    (note,) = [note for note in noted(store, query) if " NULL " in note]
+    assert note.startswith("block.gain is NULL for block 0")
+    assert "prompt_gain.gain_embedding" in note
+    condition = "WHERE layer > 0 AND" if " WHERE " in query else "block WHERE layer > 0"
+    without = query.replace("WHERE" if " WHERE " in query else "block", condition, 1)
+    without = without.replace("0 b JOIN model m USING (model_id)", "0").replace("b.", "")
+    assert not [note for note in noted(store, without) if " NULL " in note]
+
+
+def test_columns_without_a_value_in_the_same_rows_share_a_note(store):
+    query = "SELECT model_id, avg(gain), max(gain), avg(gain_centred) FROM block GROUP BY model_id"
+    (note,) = noted(store, query)
+    assert note.startswith("block.gain, gain_centred are NULL for block 0")
+
+
+@pytest.mark.parametrize("case", NOTED["passed on"])
+def test_a_query_through_with_or_from_has_the_notes_of_its_table(store, case):
+    inner, query = case.split(": ", 1)
+    table = re.search(r"FROM (\w+)", inner).group(1)
+    direct = noted(store, query)
+    assert direct
+    assert noted(store, query.replace(table, inner)) == direct
+    assert noted(store, f"WITH a AS {inner}, b AS (FROM a) {query.replace(table, 'b')}") == direct
+
+
+@pytest.mark.parametrize("end", ["GROUP BY ALL", "LIMIT 9", "UNION ALL FROM network"])
+def test_a_query_that_makes_other_rows_is_not_read_as_its_table(store, end):
+    query = f"SELECT conf_low(log_growth) FROM (SELECT * FROM network {end})"
+    assert len(noted(store, query.replace(end, ""))) == 1
+    assert noted(store, query) == []
+
+
+@pytest.mark.parametrize("case", NOTED["not met"])
+def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
+    column, query = case.split(": ", 1)
+    (note,) = [it for it in noted(store, query) if column in it and "rounding" not in it]
+    values = by_pandas.published_model()
+    values = values[values["n_layers"] > 4] if "n_layers" in query else values
+    assert re.findall(r"\d+", note) == [str(values[column].isna().sum()), str(len(values))]
+
+
+@pytest.mark.parametrize("taken", ["avg", "count"])
+def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
+    query = f"SELECT count(DISTINCT lab), {taken}(gain_penultimate_block) FROM published_model"
+    (note,) = [note for note in noted(store, query) if "is NULL" in note]
+    assert note.startswith("published_model.gain_penultimate_block is NULL in 18 of the 34")
