@@ -61,6 +61,8 @@ from collect.schema.grain import (
     NO_VALUE,
     OF_MODELS,
     SAMPLES,
+    UNITS,
+    WITHIN,
 )
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.run_files import Comparison
@@ -83,7 +85,9 @@ __all__ = [
     "SAMPLES",
     "SCHEMA_VERSION",
     "UNFINISHED",
+    "UNITS",
     "UNWRITABLE",
+    "WITHIN",
     "Column",
     "Comparison",
     "ContractError",

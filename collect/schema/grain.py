@@ -328,6 +328,18 @@ APART = {
 #: design: networks of the controlled study.
 CLUSTERS = {"network": ("recipe", "shape"), "network_step": ("recipe", "shape")}
 
+#: Columns of a key whose value names a unit only within that of another: a head is of one block.
+WITHIN = {"head": "layer"}
+
+#: What one value of a column of a key is, or of that of one table.
+UNITS = {
+    "prompt_id": "prompt",
+    "position": "position",
+    "layer": "block",
+    "stream.layer": "depth",
+    "head": "head",
+}
+
 #: Tables of main whose rows are models, or of a model each.
 OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
 

@@ -1,8 +1,9 @@
-"""Unlike rows of one table that a mean takes together, and networks that are not independent.
+"""Unlike rows of one table that an aggregate takes together, and rows that are not independent.
 
 What must be one value in a mean is declared (`collect.schema.APART`): steps of a training. Networks
-of one recipe (`collect.schema.CLUSTERS`) make a deviation, an interval or a correlation too sure of
-itself.
+of one recipe (`collect.schema.CLUSTERS`) and rows of one model that are each of some prompts in
+each of some blocks (`collect.schema.KEYS`) make a deviation, an interval or a correlation too sure
+of itself.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from typing import Any
 
 from analysis.store.notes.query import (
     OF_PAIRS,
+    SPREADS,
     Query,
+    arguments_of,
     name_of,
 )
+from analysis.store.notes.sampling import conjuncts
+from analysis.store.statement import columns_of
 from collect import schema
 
 #: Functions that say how sure a mean is, or how closely two quantities go together.
-_OF_SPREAD = OF_PAIRS | {"conf_low", "conf_high", "stddev", "stddev_samp", "var_samp", "variance"}
+_OF_SPREAD = OF_PAIRS | SPREADS | {"conf_low", "conf_high"}
+
+_CENTRES = frozenset({"avg", "mean", "median"})
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -29,8 +36,12 @@ def notes(query: Query) -> Iterator[str]:
                 by, note = schema.APART[table]
                 if _most(query, node, [(f'count(DISTINCT "{alias}"."{by}")', each)])[0] > 1:
                     yield f"{table}: {note}"
+                elif table in schema.CLUSTERS and name_of(each) in _CENTRES:
+                    yield from _of_ways(query, node, each, alias, table)
             if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
                 yield from _of_clusters(query, node, each, alias, table)
+        if name_of(each) in _OF_SPREAD:
+            yield from _of_crossed(query, node, each)
 
 
 def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:
@@ -51,6 +62,69 @@ def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str)
         )
 
 
+def _of_ways(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:
+    """Yield in how many recipes of a mean at one step a quantity falls with training, or rises.
+
+    From the first step to the last that the SELECT takes; where it takes one, from the first of
+    the table.
+    """
+    (by, _), (cluster, _) = schema.APART[table], schema.CLUSTERS[table]
+    place, of = f'"{alias}"."{by}"', f'"{alias}"."{cluster}"'
+    asked = [(f"count(DISTINCT {of})", function), (f"max({place})", function)]
+    n_clusters, last = _most(query, node, asked)
+    if n_clusters < 2:
+        return
+    wheres = [
+        it
+        for it in conjuncts(node.get("where_clause"))
+        if not (it.get("type") == "COMPARE_EQUAL" and columns_of(it) == {by})
+    ]
+    values: dict[str, dict[int, float]] = {}
+    rows = query.values({**function, "filter": None}, node, [of, place], wheres)
+    for name, step, value in rows:
+        if step <= last and value is not None:
+            values.setdefault(name, {})[step] = value
+    changes = [some[max(some)] - some[min(some)] for some in values.values()]
+    n_falls, n_rises = sum(it < 0 for it in changes), sum(it > 0 for it in changes)
+    if n_falls and n_rises:
+        column = ", ".join(sorted(columns_of(arguments_of(function))))
+        yield (
+            f"{table}: {n_clusters} {cluster}s are averaged, and in {n_falls} of them {column} "
+            f"falls while in {n_rises} it rises; GROUP BY {cluster} too"
+        )
+
+
+def _of_crossed(query: Query, node: Any, function: Any) -> Iterator[str]:
+    """Yield of what rows of one model are several each, such as prompts in each of its blocks."""
+    found: list[tuple[int, int, str, dict[str, int]]] = []
+    for alias, table in query.tables(node).items():
+        if table not in schema.SAMPLES:
+            continue
+        keys = [name for name in schema.KEYS[table] if name != "model_id"]
+        names = ["model_id", *keys]
+        units = [[it for it in (schema.WITHIN.get(name), name) if it] for name in names]
+        places = [", ".join(f'"{alias}"."{it}"' for it in unit) for unit in units]
+        asked = ["count(*)", *(f"count(DISTINCT ({place}))" for place in places)]
+        for n, n_models, *sizes in query.counts(node, [(sql, function) for sql in asked]) or []:
+            several = {name: size for name, size in zip(keys, sizes, strict=True) if size > 1}
+            outer = {schema.WITHIN[name] for name in several if name in schema.WITHIN}
+            several = {name: size for name, size in several.items() if name not in outer}
+            if n_models == 1 and len(several) > 1 and n > max(several.values()):
+                found.append((len(several), n, table, several))
+    if found:
+        _, n, table, several = max(found, key=lambda it: it[:2])
+        words = {name: schema.UNITS.get(f"{table}.{name}", schema.UNITS[name]) for name in several}
+        whole = next((it for it in ("head", "layer") if it in several), "prompt_id")
+        by = ", ".join(it for it in (schema.WITHIN.get(whole), whole) if it)
+        one = " and ".join(word for name, word in words.items() if name != whole)
+        counted = " of ".join(f"{size} {words[name]}s" for name, size in several.items())
+        yield (
+            f"{table}: {n} rows are {counted}, taken together; average by {by}, or take one {one}, "
+            "first"
+        )
+
+
 def _most(query: Query, node: Any, asked: list[tuple[str, Any]]) -> tuple[int, ...]:
     """Return the largest of each count over the rows of an answer; 0 where there is none."""
-    return max(query.counts(node, asked) or [], default=(0,) * len(asked))
+    rows = query.counts(node, asked) or [(0,) * len(asked)]
+    return tuple(max(each or 0 for each in some) for some in zip(*rows, strict=True))

@@ -53,7 +53,7 @@ def grouped(
                     if part in window:
                         made[part] = deepcopy(window[part])
                 made["filter"] = deepcopy(window.get("filter_expr"))
-                _group(taken, window["partitions"], [made])
+                group(taken, window["partitions"], [made])
                 yield other
 
 
@@ -65,10 +65,11 @@ def _unpivot(cursor: duckdb.DuckDBPyConnection, node: Any, pivot: Any) -> None:
     groups = [_column(cursor, name) for name in names]
     groups += [it for each in pivot["pivots"] for it in each["pivot_expressions"]]
     node["from_table"] = pivot["source"]
-    _group(node, groups, pivot["aggregates"])
+    group(node, groups, pivot["aggregates"])
 
 
-def _group(node: Any, groups: list[Any], functions: list[Any]) -> None:
+def group(node: Any, groups: list[Any], functions: list[Any]) -> None:
+    """Write a SELECT with other groups and aggregates; of its rows, none is left out or ordered."""
     node["select_list"] = [*deepcopy(groups), *functions]
     node["group_expressions"] = deepcopy(groups)
     node["group_sets"] = [[*range(len(groups))]] if groups else []

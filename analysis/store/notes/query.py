@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
+from analysis.store.notes.grouped import group
 from analysis.store.notes.reading import EXTREMES, resolve_group
 from analysis.store.notes.sources import Scan, Sources
 from analysis.store.statement import columns_of, every, named_within, parsed, within
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     import duckdb
 
 #: Statistics of pairs of values, of which one without the other is left out.
-OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2", "regr_slope"})
+OF_PAIRS = frozenset(
+    {"corr", "spearman", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope"}
+)
+
+#: Functions that say how much values differ.
+SPREADS = frozenset(
+    {"mad", "sem", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"}
+)
 
 _LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
@@ -143,6 +151,35 @@ class Query:
             Aggregates, each with the aggregate over whose rows it goes.
         """
         return self._answer(node, [self._beside(sql, each) for sql, each in asked])
+
+    def values(
+        self, function: Any, node: Any, by: Sequence[str], wheres: Sequence[Any]
+    ) -> list[tuple[Any, ...]]:
+        """Return the values of an aggregate over what a SELECT reads, by other groups and WHERE.
+
+        Parameters
+        ----------
+        function
+            The aggregate.
+        node
+            The SELECT.
+        by
+            Columns to group by, named in full.
+        wheres
+            Conditions, each of which must hold.
+
+        Returns
+        -------
+        A row for each group: what it is grouped by, then the value; none if it cannot be asked.
+        """
+        groups = [self._expression(name) for name in by]
+        made = deepcopy({**node, "having": None, "where_clause": None})
+        group(made, groups, [])
+        made["select_list"] = []
+        if wheres:
+            made["where_clause"] = self._expression("true AND true")
+            made["where_clause"]["children"] += deepcopy([*wheres])
+        return self._answer(made, [*groups, deepcopy(function)]) or []
 
     def _answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
         names = [f"beside_{place}" for place in range(len(extra))]

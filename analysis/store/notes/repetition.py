@@ -2,7 +2,8 @@
 
 A weight of a head that is joined to the attention of that head on each of many prompts stands once
 a prompt. The key of a table is declared (`collect.schema`); an aggregate over columns of that table
-alone is asked again with the number of its rows and of the keys among them.
+alone is asked again with the number of its rows and of the keys among them. A mean or a correlation
+of one table is what it was where each of its rows is repeated as often as the others.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.store.notes.query import Query, arguments_of
+from analysis.store.notes.query import Query, arguments_of, name_of
 from analysis.store.statement import named_within, within
 from collect import schema
+
+#: Aggregates that are the same where each value is repeated equally often.
+_STABLE = frozenset(
+    {"avg", "corr", "covar_pop", "mean", "median", "regr_intercept", "regr_r2", "regr_slope"}
+    | {"spearman"}
+)
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -22,12 +29,17 @@ def notes(query: Query) -> Iterator[str]:
             continue
         for alias, table in query.tables(node).items():
             key = _key(table)
-            owned = (_is_of(query, node, it, alias) for it in arguments_of(each))
+            owned = [_is_of(query, node, it, alias) for it in arguments_of(each)]
             if not key or not any(owned):
                 continue
             units = ", ".join(f'"{alias}"."{column}"' for column in key)
-            asked = [("count(*)", each), (f"count(DISTINCT ({units}))", each)]
-            if any(n > n_units for n, n_units in query.counts(node, asked) or []):
+            is_stable = name_of(each) in _STABLE and all(owned)
+            asked = ["count(*)", f"count(DISTINCT ({units}))", f"histogram(({units})::VARCHAR)"]
+            rows = query.counts(node, [(sql, each) for sql in asked]) or []
+            if any(
+                n > n_units and not (is_stable and len({*times.values()}) == 1)
+                for n, n_units, times in rows
+            ):
                 yield (
                     f"{table}: the join repeats its rows, so one value counts several times; bring "
                     f"the other table to one row per {', '.join(key)} first"

@@ -14,6 +14,7 @@ from typing import Any
 
 from analysis.store.notes.query import (
     OF_PAIRS,
+    SPREADS,
     Query,
     arguments_of,
     called,
@@ -29,10 +30,6 @@ _ONE_SCALE = {"activation units": ("model_id", "layer"), "weight units": ("model
 
 #: What is taken together, by the column that would keep it apart.
 _WHAT = {"model_id": "models", "layer": "depths"}
-
-_SPREADS = frozenset(
-    {"stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "mad", "sem"}
-)
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -68,7 +65,7 @@ def _roots(query: Query) -> Iterator[str]:
     for node, each in query.over_rows():
         tables = {*query.tables(node).values()}
         columns = {column for it in arguments_of(each) for column in columns_of(it)}
-        if "prompt_gain" in tables and columns == {"gain_body"} and name_of(each) in _SPREADS:
+        if "prompt_gain" in tables and columns == {"gain_body"} and name_of(each) in SPREADS:
             models = query.rows(
                 {**node, "modifiers": []}, [("any_value({model_id})", each)], "model_id", []
             )

@@ -69,7 +69,7 @@ GROUP BY ALL
 
 SELECT count(*) FROM stream WHERE position = 1
 
-SELECT model_id, layer, avg(length), stddev(length), sum(length) / count(*) FROM stream GROUP BY ALL
+SELECT model_id, layer, avg(length), sum(length) / count(*) FROM stream GROUP BY ALL
 
 SELECT max(length) FROM stream
 
@@ -138,7 +138,7 @@ SELECT model_id, max(v_spectral) / median(v_spectral), arg_max(layer, v_spectral
 
 SELECT layer, avg(v_spectral) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer, model_id
 
-SELECT step, avg(log_growth) FROM network_step GROUP BY step
+SELECT step, recipe, avg(log_growth) FROM network_step GROUP BY step, recipe
 
 SELECT spearman(n_layers, gain_body) FROM model_gain WHERE lab = 'thermoscope'
 
@@ -237,13 +237,82 @@ head) WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 head_weight: SELECT corr(ov_spectral, entropy) FROM head_weight JOIN raw.attention USING (model_id, layer, head)
 WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
-model: SELECT avg(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id
+model: SELECT stddev(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id
+
+model: SELECT avg(n_layers) FROM model JOIN outlier_token USING (model_id)
 
 layer_weight: SELECT model_id, sum(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id,
 layer) GROUP BY model_id
 
 layer_weight: SELECT layer, avg(l.v_spectral / l.o_spectral) OVER (PARTITION BY layer) FROM layer_weight l
 JOIN head_weight h USING (model_id, layer)
+
+--- repeated alike: by a join, in a mean or a correlation of values of one table; then the query without the join
+
+SELECT avg(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id;
+SELECT avg(n_layers) FROM model SEMI JOIN prompt_gain USING (model_id)
+
+SELECT corr(m.n_layers, m.n_parameters) FROM model m JOIN prompt_gain USING (model_id);
+SELECT corr(n_layers, n_parameters) FROM model SEMI JOIN prompt_gain USING (model_id)
+
+SELECT model_id, median(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id, layer) GROUP BY model_id;
+SELECT model_id, median(v_frobenius) FROM layer_weight GROUP BY model_id
+
+SELECT layer, avg(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id, layer) WHERE model_id LIKE
+'%gemma%' GROUP BY layer; SELECT layer, avg(v_frobenius) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer
+
+--- crossed: rows of one model that are of several kinds of unit each: what is said and the query
+
+425 rows are 25 prompts of 17 blocks: SELECT corr(attention_ratio, gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0
+
+425 rows are 25 prompts of 17 blocks: SELECT model_id, conf_low(gain) FROM block WHERE layer > 0 AND model_id = 'local/gemma-3-270m-q4_k_m'
+GROUP BY model_id
+
+425 rows are 25 prompts of 17 blocks: SELECT sem(gain) FROM (FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0)
+
+450 rows are 25 prompts of 18 blocks: SELECT regr_slope(length_after, blocks_after) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+1800 rows are 25 prompts of 72 heads: SELECT spearman(entropy, self_share) FROM attention WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+average by layer, head: SELECT stddev(entropy) FROM attention WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+25 prompts of 23 positions of 19 depths: SELECT spearman(length, layer) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+average by prompt_id: SELECT stddev(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer = 3
+
+--- of one kind: rows of one model
+
+SELECT layer, corr(attention_ratio, gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0 GROUP BY layer
+
+SELECT corr(g, layer) FROM (SELECT layer, avg(gain) AS g FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0 GROUP BY layer)
+
+SELECT prompt_id, conf_low(gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0 GROUP BY prompt_id
+
+SELECT model_id, corr(v_spectral, ov_spectral) FROM head_weight GROUP BY model_id
+
+SELECT stddev(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+SELECT avg(gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0
+
+--- opposite ways: recipes of a mean at one step: how many fall, rise, and the query
+
+5 and 3: SELECT step, avg(log_growth) FROM network_step GROUP BY step
+
+6 and 2: SELECT step, avg(excess_growth) FROM network_step GROUP BY step
+
+5 and 3: SELECT avg(log_growth) FROM network_step WHERE step = 1200
+
+0 and 8: SELECT avg(log_growth) FROM network_step WHERE step = 100
+
+6 and 2: SELECT shape, step, avg(n.log_growth) FROM network_step n WHERE n.step >= 200 GROUP BY ALL
+
+5 and 3: SELECT avg(log_growth) FILTER (step = 1200) FROM network_step
+
+8 and 0: SELECT step, avg(loss) FROM network_step GROUP BY step
+
+1 and 1: SELECT step, avg(log_growth) FROM network_step WHERE recipe IN ('bloom', 'olmo2') GROUP BY step
+
+0 and 0: SELECT step, recipe, avg(log_growth) FROM network_step GROUP BY ALL
 
 --- absent: rows without a value among those that an aggregate, a rank or a WHERE takes: the column and the query
 

@@ -92,8 +92,8 @@ def recipes():
 
 
 def steps():
-    means = frame("network_step").groupby("step")[["loss", "log_growth", "excess_growth"]].mean()
-    return list(means.itertuples(name=None))
+    means = frame("network_step").pivot_table("log_growth", "recipe", "step")
+    return list(means[[0, 100, 1200]].sort_values(1200).itertuples(name=None))
 
 
 def central():
@@ -246,6 +246,10 @@ def test_what_the_page_says_of_its_answers_is_so(store):
     assert by_recipe["recipe"].iloc[[0, -1]].tolist() == ["bloom", "olmo2"]
     assert by_recipe["recipe"][by_recipe["log_growth"] < 0].tolist() == ["bloom"]
     assert (by_recipe["excess_growth"] < 0).sum() > len(by_recipe) / 2
+    by_step = store.query(ASKED["How does the growth change with training?"])
+    assert (by_step["at_end"] < by_step["at_start"]).mean() > 0.5
+    assert (by_step["at_end"] > by_step["at_start"]).any()
+    assert (by_step["after_100_steps"] > by_step["at_start"]).all()
     found = store.query(ASKED["Which tokens are far longer than the others of their prompt?"])
     assert len(found) == 4
     assert (found["n_prompts"] == found["first_tokens"]).all()

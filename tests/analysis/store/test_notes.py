@@ -80,3 +80,45 @@ def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
     query = f"SELECT count(DISTINCT lab), {taken}(gain_penultimate_block) FROM published_model"
     (note,) = [note for note in noted(store, query) if "is NULL" in note]
     assert note.startswith("published_model.gain_penultimate_block is NULL in 18 of the 34")
+
+
+@pytest.mark.parametrize("case", NOTED["repeated alike"])
+def test_a_mean_of_values_that_a_join_repeats_alike_is_what_it_was(store, case):
+    joined, alone = case.split("; ")
+    assert not [note for note in noted(store, joined) if "join repeats" in note]
+    rows, expected = (store.query(f"SELECT * FROM ({sql}) ORDER BY 1") for sql in (joined, alone))
+    assert rows.iloc[:, -1].tolist() == pytest.approx(expected.iloc[:, -1].tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("case", NOTED["crossed"])
+def test_rows_of_one_model_that_are_several_kinds_of_unit_are_noted(store, case):
+    said, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "taken together; average by" in note]
+    assert said in note
+    rows = store.query("FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0")
+    assert (len(rows), rows["prompt_id"].nunique(), rows["layer"].nunique()) == (425, 25, 17)
+
+
+@pytest.mark.parametrize("query", NOTED["of one kind"])
+def test_rows_of_one_model_that_are_one_kind_of_unit_are_not_noted(store, query):
+    assert noted(store, query) == []
+
+
+@pytest.mark.parametrize("case", NOTED["opposite ways"])
+def test_recipes_that_move_in_opposite_directions_in_a_mean_are_counted(store, case):
+    numbers, query = case.split(": ", 1)
+    notes = [note for note in noted(store, query) if "falls" in note]
+    if "0" in numbers.split(" and "):
+        assert notes == []
+    else:
+        n_falls, n_rises = map(int, numbers.split(" and "))
+        (note,) = notes
+        assert [int(it) for it in re.findall(r"\d+", note)] == [n_falls + n_rises, n_falls, n_rises]
+
+
+def test_the_recipes_that_rise_and_fall_are_those_of_the_table(store):
+    rows = store.query("FROM network_step")
+    for column, n_falls in (("log_growth", 5), ("excess_growth", 6), ("loss", 8)):
+        by_step = rows.pivot_table(column, "recipe", "step")
+        changes = by_step[1200] - by_step[0]
+        assert ((changes < 0).sum(), (changes > 0).sum()) == (n_falls, 8 - n_falls)
