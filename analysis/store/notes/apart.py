@@ -114,13 +114,12 @@ def _of_crossed(query: Query, node: Any, function: Any) -> Iterator[str]:
     if found:
         _, n, table, several = max(found, key=lambda it: it[:2])
         words = {name: schema.UNITS.get(f"{table}.{name}", schema.UNITS[name]) for name in several}
-        whole = next((it for it in ("head", "layer") if it in several), "prompt_id")
-        by = ", ".join(it for it in (schema.WITHIN.get(whole), whole) if it)
+        whole = "layer" if "layer" in several else "prompt_id"
         one = " and ".join(word for name, word in words.items() if name != whole)
         counted = " of ".join(f"{size} {words[name]}s" for name, size in several.items())
         yield (
-            f"{table}: {n} rows are {counted}, taken together; average by {by}, or take one {one}, "
-            "first"
+            f"{table}: {n} rows are {counted}, taken together; average by {whole}, or take one "
+            f"{one}, first"
         )
 
 

@@ -247,19 +247,20 @@ layer) GROUP BY model_id
 layer_weight: SELECT layer, avg(l.v_spectral / l.o_spectral) OVER (PARTITION BY layer) FROM layer_weight l
 JOIN head_weight h USING (model_id, layer)
 
---- repeated alike: by a join, in a mean or a correlation of values of one table; then the query without the join
+--- repeated alike: by a join, in a mean or a correlation of values of one table: the query without the join, and with it
 
-SELECT avg(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id;
-SELECT avg(n_layers) FROM model SEMI JOIN prompt_gain USING (model_id)
+SELECT avg(n_layers) FROM model SEMI JOIN prompt_gain USING (model_id): SELECT avg(model.n_layers) FROM model,
+prompt_gain WHERE model.model_id = prompt_gain.model_id
 
-SELECT corr(m.n_layers, m.n_parameters) FROM model m JOIN prompt_gain USING (model_id);
-SELECT corr(n_layers, n_parameters) FROM model SEMI JOIN prompt_gain USING (model_id)
+SELECT corr(n_layers, n_parameters) FROM model SEMI JOIN prompt_gain USING (model_id): SELECT corr(m.n_layers,
+m.n_parameters) FROM model m JOIN prompt_gain USING (model_id)
 
-SELECT model_id, median(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id, layer) GROUP BY model_id;
-SELECT model_id, median(v_frobenius) FROM layer_weight GROUP BY model_id
+SELECT model_id, median(v_frobenius) FROM layer_weight GROUP BY model_id: SELECT model_id, median(l.v_frobenius) FROM
+layer_weight l JOIN head_weight h USING (model_id, layer) GROUP BY model_id
 
-SELECT layer, avg(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id, layer) WHERE model_id LIKE
-'%gemma%' GROUP BY layer; SELECT layer, avg(v_frobenius) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer
+SELECT layer, avg(v_frobenius) FROM layer_weight WHERE model_id LIKE '%gemma%' GROUP BY layer: SELECT layer,
+avg(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id, layer) WHERE model_id LIKE '%gemma%' GROUP BY
+layer
 
 --- crossed: rows of one model that are of several kinds of unit each: what is said and the query
 
@@ -271,10 +272,6 @@ GROUP BY model_id
 425 rows are 25 prompts of 17 blocks: SELECT sem(gain) FROM (FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0)
 
 450 rows are 25 prompts of 18 blocks: SELECT regr_slope(length_after, blocks_after) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m'
-
-1800 rows are 25 prompts of 72 heads: SELECT spearman(entropy, self_share) FROM attention WHERE model_id = 'local/gemma-3-270m-q4_k_m'
-
-average by layer, head: SELECT stddev(entropy) FROM attention WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
 25 prompts of 23 positions of 19 depths: SELECT spearman(length, layer) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
@@ -291,6 +288,8 @@ SELECT prompt_id, conf_low(gain) FROM block WHERE model_id = 'local/gemma-3-270m
 SELECT model_id, corr(v_spectral, ov_spectral) FROM head_weight GROUP BY model_id
 
 SELECT stddev(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+SELECT spearman(entropy, self_share) FROM attention WHERE model_id = 'local/gemma-3-270m-q4_k_m'
 
 SELECT avg(gain) FROM block WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND layer > 0
 

@@ -84,7 +84,7 @@ def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
 
 @pytest.mark.parametrize("case", NOTED["repeated alike"])
 def test_a_mean_of_values_that_a_join_repeats_alike_is_what_it_was(store, case):
-    joined, alone = case.split("; ")
+    alone, joined = case.split(": ")
     assert not [note for note in noted(store, joined) if "join repeats" in note]
     rows, expected = (store.query(f"SELECT * FROM ({sql}) ORDER BY 1") for sql in (joined, alone))
     assert rows.iloc[:, -1].tolist() == pytest.approx(expected.iloc[:, -1].tolist(), rel=1e-12)
