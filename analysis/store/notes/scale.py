@@ -1,6 +1,5 @@
 """Values on a scale of one model's own that an aggregate takes together over models or depths.
 
-Of tables of main; those of raw have notes of their grain.
 The unit in a column's comment says whose scale it is. Lengths of a residual stream are in
 activation units: another model has another scale, and the stream grows by orders over depth, so the
 longest decide a mean. Norms of weights are in weight units of their model.
@@ -49,6 +48,8 @@ def notes(query: Query) -> Iterator[str]:
         for column in taken(each, of_here, columns):
             alias, source, unit = of_here[column]
             apart = {*_ONE_SCALE[unit], "blocks_after"} & source.columns
+            if source.table.startswith(f"{schema.RAW}."):
+                apart &= {"model_id"}  # a table of raw has a note of its grain beside
             mixed = _mixed(query, node, each, {it: f'"{alias}"."{it}"' for it in apart})
             if mixed:
                 key = (source.table, tuple(mixed), name_of(each) in OF_PAIRS)
@@ -151,13 +152,17 @@ def _is_ranked(node: Any) -> bool:
 
 @cache
 def _units() -> dict[tuple[str, str], str]:
-    """Return the columns of main on a model's own scale, by table, with their unit."""
-    comments = schema.commented(schema.front_sql())[1]
-    columns = {(*name.split("."),): text for name, text in comments.items()}
+    """Return the columns on a model's own scale, by table, with their unit."""
+    comments = dict(schema.commented(schema.front_sql())[1])
+    for sql in (schema.schema_sql(), schema.views_sql()):
+        of_raw = schema.commented(sql)[1].items()
+        comments |= {f"{schema.RAW}.{name}": text for name, text in of_raw}
+    units = {name: schema.unit_apart(text)[1] for name, text in comments.items()}
     return {
-        (name[1], name[2]): unit
-        for name, text in columns.items()
-        if len(name) == 3 and (unit := schema.unit_apart(text)[1]) in _ONE_SCALE
+        (table.removeprefix(f"{schema.FRONT}."), column): unit
+        for name, unit in units.items()
+        for table, _, column in [name.rpartition(".")]
+        if unit in _ONE_SCALE
     }
 
 

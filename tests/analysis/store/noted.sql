@@ -223,6 +223,8 @@ model_id: SELECT layer, avg(length) FROM stream WHERE prompt_set = 'A_grand_unif
 
 model_id: SELECT prompt_id, avg(length_after) FROM block WHERE blocks_after = 0 GROUP BY prompt_id
 
+model_id: SELECT matrix, avg(sigma_max) FROM raw.matrix_norm WHERE slicing = 'correct' GROUP BY matrix
+
 model_id: SELECT lab, avg(v_spectral) FROM head_weight JOIN model USING (model_id) GROUP BY lab
 
 model_id: SELECT layer, head, avg(v_spectral) OVER (PARTITION BY layer) FROM head_weight
@@ -458,7 +460,7 @@ SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id)
 
 SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id GROUP BY 1
 
-SELECT layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY layer
+SELECT model_id, layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY ALL
 
 SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
 
