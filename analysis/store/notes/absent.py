@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, called, name_of
+from analysis.store.notes.reading import resolve_group
 from analysis.store.notes.sampling import conjuncts
 from analysis.store.statement import columns_of, every, within
 from collect import schema
@@ -108,6 +109,7 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
     groups = {**node, "modifiers": [], "having": None, "qualify": None}
     every_row = {**groups, "select_list": [], "group_expressions": [], "group_sets": []}
     every_row["aggregate_handling"] = "STANDARD_HANDLING"
+    groups = every_row if len(node.get("group_sets") or []) > 1 else groups
     for each in functions:
         compared = [*_compared(each.get("filter")), *_compared(arguments_of(each))]
         for path, takes_texts in compared:
@@ -126,25 +128,21 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
 def _of_where(rows: Any) -> Iterator[_Use]:
     """Yield the columns that a WHERE compares, among the rows that its other conditions take."""
     conditions = [*conjuncts(rows.get("where_clause"))]
-    for place, condition in enumerate(conditions):
-        others = conditions[:place] + conditions[place + 1 :]
+    compared = [[*_compared(each)] for each in conditions]
+    names = [{str(path[-1]).lower() for path, _ in some} for some in compared]
+    for path, takes_texts in (it for some in compared for it in some):
+        own = str(path[-1]).lower()
+        others = [it for it, some in zip(conditions, names, strict=True) if own not in some]
         clause = {**rows["where_clause"], "children": others} if len(others) > 1 else None
         rest = {**rows, "where_clause": clause or (others or [None])[0]}
-        for path, takes_texts in _compared(condition):
-            yield _Use(path, node=rest, takes_texts=takes_texts)
+        yield _Use(path, node=rest, takes_texts=takes_texts)
 
 
 def _of_ranks(node: Any, rows: Any, orders: Sequence[Any]) -> Iterator[_Use]:
     """Yield the columns by which a SELECT takes the first of its rows, or numbers them."""
-    chosen = {str(it.get("alias")).lower(): it for it in node["select_list"] if it.get("alias")}
     windows = [it for it in within([node["select_list"], node.get("qualify")]) if _numbers(it)]
     for order in [*orders, *(it for each in windows for it in each["orders"])]:
-        meant = order["expression"]
-        if meant.get("class") == "COLUMN_REF":
-            meant = chosen.get(str(meant["column_names"][-1]).lower(), meant)
-        elif meant.get("class") == "CONSTANT" and meant["literal"]["kind"] == "INTEGER":
-            meant = node["select_list"][int(meant["literal"]["text"]) - 1]
-        for path in _taken(meant):
+        for path in _taken(resolve_group(order["expression"], node["select_list"])):
             yield _Use(path, "which rank last", rows)
 
 

@@ -209,8 +209,13 @@ def _rename(left: Open, chosen: Sequence[Any]) -> Open:
 
 
 def resolve_group(group: Any, chosen: Sequence[Any]) -> list[Any]:
-    """Return what a GROUP BY names: a column, an expression, or what is chosen at a place."""
+    """Return what a GROUP BY names: a column, an expression, or what is chosen at a place.
+
+    A place behind a star, which stands for several columns, is returned as it is.
+    """
     if group.get("class") == "CONSTANT" and group["literal"]["kind"] == "INTEGER":
-        return [chosen[int(group["literal"]["text"]) - 1]]
+        place = int(group["literal"]["text"])
+        is_known = all(each.get("class") != "STAR" for each in chosen[:place])
+        return [chosen[place - 1] if is_known and 0 < place <= len(chosen) else group]
     names = [name.lower() for name in group.get("column_names") or []]
     return [group, *(it for it in chosen if names == [str(it.get("alias") or "").lower()])]

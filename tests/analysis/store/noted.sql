@@ -340,6 +340,12 @@ gain_last_block: SELECT model_id, gain_last_block AS g FROM published_model ORDE
 
 gain_last_block: SELECT model_id FROM published_model ORDER BY ln(gain_last_block) LIMIT 3
 
+gain_last_block: SELECT model_id, gain_last_block FROM published_model ORDER BY 2 LIMIT 3
+
+gain_last_block: SELECT model_id FROM published_model WHERE gain_last_block > 1 AND gain_last_block < 2
+
+gain_last_block: SELECT lab, suite, max(gain_last_block) FROM published_model GROUP BY ROLLUP (lab, suite)
+
 gain_last_block: SELECT model_id, rank() OVER (ORDER BY gain_last_block) FROM published_model
 
 base_model_id: SELECT model_id FROM published_model WHERE base_model_id <> 'EleutherAI/pythia-6.9b'
@@ -363,6 +369,8 @@ SELECT median(coalesce(gain_last_block, 1)) FROM published_model
 SELECT max(greatest(gain_last_block, gain_penultimate_block)) FROM published_model
 
 SELECT model_id, gain_last_block FROM published_model ORDER BY gain_last_block
+
+SELECT * FROM published_model ORDER BY 12 LIMIT 3
 
 SELECT model_id FROM published_model WHERE suite = 'Pythia' ORDER BY base_model_id, model_id LIMIT 3
 
