@@ -67,7 +67,7 @@ def notes(query: Query) -> Iterator[str]:
     for node in query.selects:
         sources = query.sources(node)
         for use in _uses(query, node):
-            column, alias = str(use.path[-1]).lower(), query.owner(node, use.path)
+            column, alias = _last(use.path), query.owner(node, use.path)
             source = sources.get(alias)
             if source is None or source.table not in schema.KEYS or column in known:
                 continue
@@ -86,7 +86,7 @@ def _known(tree: Any) -> set[str]:
     counts = [it for it in every(tree) if str(it.get("function_name")).lower() == "count"]
     told = [arguments_of(it) for it in counts if not (it.get("filter") or it.get("filter_expr"))]
     told = [] if any(map(_is_distinct, counts)) else told
-    return columns_of(asked) | {str(path[-1]).lower() for path in _taken(told)}
+    return columns_of(asked) | {_last(path) for path in _taken(told)}
 
 
 def _is_distinct(function: Any) -> bool:
@@ -129,10 +129,9 @@ def _of_where(rows: Any) -> Iterator[_Use]:
     """Yield the columns that a WHERE compares, among the rows that its other conditions take."""
     conditions = [*conjuncts(rows.get("where_clause"))]
     compared = [[*_compared(each)] for each in conditions]
-    names = [{str(path[-1]).lower() for path, _ in some} for some in compared]
+    names = [{_last(path) for path, _ in some} for some in compared]
     for path, takes_texts in (it for some in compared for it in some):
-        own = str(path[-1]).lower()
-        others = [it for it, some in zip(conditions, names, strict=True) if own not in some]
+        others = [it for it, some in zip(conditions, names, strict=True) if _last(path) not in some]
         clause = {**rows["where_clause"], "children": others} if len(others) > 1 else None
         rest = {**rows, "where_clause": clause or (others or [None])[0]}
         yield _Use(path, node=rest, takes_texts=takes_texts)
@@ -164,29 +163,39 @@ def _taken(tree: Any) -> Iterator[Sequence[str]]:
                 yield from _taken(part)
 
 
-def _compared(condition: Any) -> Iterator[tuple[Sequence[str], bool]]:
+def _compared(condition: Any, *, is_not: bool = False) -> Iterator[tuple[Sequence[str], bool]]:
     """Yield the columns that a condition compares, and whether texts without a value meet none.
 
     A text that is not there is none of those that are asked for; of those asked not to be one,
-    it is left out.
+    it is left out. Of an OR only what each side compares counts: another side can be met.
     """
-    unequal = {
-        id(child)
-        for each in within(condition)
-        if each.get("type") == "OPERATOR_NOT"
-        for child in each["children"]
-    }
-    for each in within(condition):
-        kind = str(each.get("type"))
-        if not kind.startswith("COMPARE_") or "DISTINCT" in kind:
-            continue
-        is_unequal = kind in _UNEQUAL or id(each) in unequal
-        parts = [each.get(side) for side in ("left", "right", "input", "lower", "upper")]
-        sides = [it for it in [*parts, *(each.get("children") or [])] if it]
-        is_with_constant = any(it.get("class") == "CONSTANT" for it in sides)
-        if is_with_constant or kind not in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
-            for path in _taken(sides):
-                yield path, is_unequal
+    if isinstance(condition, list):
+        for each in condition:
+            yield from _compared(each)
+    if not isinstance(condition, dict):
+        return
+    kind = str(condition.get("type"))
+    if kind == "CONJUNCTION_OR":
+        sides = [[*_compared(side)] for side in condition["children"]]
+        common = set.intersection(*({_last(path) for path, _ in some} for some in sides))
+        yield from (it for some in sides for it in some if _last(it[0]) in common)
+    elif kind.startswith("COMPARE_"):
+        parts = [condition.get(it) for it in ("left", "right", "input", "lower", "upper")]
+        parts += condition.get("children") or []
+        is_with_constant = any(it.get("class") == "CONSTANT" for it in parts if it)
+        is_equality = kind in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL")
+        if "DISTINCT" not in kind and (is_with_constant or not is_equality):
+            yield from ((path, is_not or kind in _UNEQUAL) for path in _taken(parts))
+    else:
+        for name, part in condition.items():
+            if name == "children" and kind == "OPERATOR_NOT":
+                yield from (it for each in part for it in _compared(each, is_not=True))
+            elif name not in ("subquery", "cte_map"):
+                yield from _compared(part)
+
+
+def _last(path: Sequence[str]) -> str:
+    return str(path[-1]).lower()
 
 
 def _lacking(query: Query, use: _Use, alias: str, table: str, column: str) -> str:

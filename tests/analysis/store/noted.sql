@@ -344,6 +344,8 @@ gain_last_block: SELECT model_id, gain_last_block FROM published_model ORDER BY 
 
 gain_last_block: SELECT model_id FROM published_model WHERE gain_last_block > 1 AND gain_last_block < 2
 
+gain_last_block: SELECT model_id FROM published_model WHERE gain_last_block > 2 OR gain_last_block < 0.5
+
 gain_last_block: SELECT lab, suite, max(gain_last_block) FROM published_model GROUP BY ROLLUP (lab, suite)
 
 gain_last_block: SELECT model_id, rank() OVER (ORDER BY gain_last_block) FROM published_model
@@ -363,6 +365,8 @@ SELECT max(gain_last_block), count(gain_last_block) FROM published_model
 SELECT model_id, max(gain_last_block) FROM published_model GROUP BY model_id
 
 SELECT model_id FROM published_model WHERE gain_last_block > 2 OR gain_last_block IS NULL
+
+SELECT model_id FROM published_model WHERE gain_last_block > 2 OR n_layers > 3
 
 SELECT median(coalesce(gain_last_block, 1)) FROM published_model
 
