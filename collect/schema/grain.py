@@ -328,6 +328,9 @@ APART = {
 #: design: networks of the controlled study.
 CLUSTERS = {"network": ("recipe", "shape"), "network_step": ("recipe", "shape")}
 
+#: Tables of main with one row a model and its suite.
+OF_SUITES = frozenset({"model_gain", "published_model"})
+
 #: Columns of a key whose value names a unit only within that of another: a head is of one block.
 WITHIN = {"head": "layer"}
 

@@ -107,8 +107,7 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
     is_top = node is query.tree["statements"][0]["node"]
     is_told = is_top and not (is_cut or node.get("having") or node.get("qualify"))
     groups = {**node, "modifiers": [], "having": None, "qualify": None}
-    every_row = {**groups, "select_list": [], "group_expressions": [], "group_sets": []}
-    every_row["aggregate_handling"] = "STANDARD_HANDLING"
+    every_row = query.ungrouped(node)
     groups = every_row if len(node.get("group_sets") or []) > 1 else groups
     for each in functions:
         compared = [*_compared(each.get("filter")), *_compared(arguments_of(each))]

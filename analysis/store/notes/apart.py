@@ -25,6 +25,9 @@ from collect import schema
 #: Functions that say how sure a mean is, or how closely two quantities go together.
 _OF_SPREAD = OF_PAIRS | SPREADS | {"conf_low", "conf_high"}
 
+#: Of these, those that say it of models.
+_OF_TESTS = OF_PAIRS | {"conf_low", "conf_high"}
+
 _CENTRES = frozenset({"avg", "mean", "median"})
 
 
@@ -40,6 +43,8 @@ def notes(query: Query) -> Iterator[str]:
                     yield from _of_ways(query, node, each, alias, table)
             if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
                 yield from _of_clusters(query, node, each, alias, table)
+            if table in schema.OF_SUITES and name_of(each) in _OF_TESTS:
+                yield from _of_suites(query, node, each, alias, table)
         if name_of(each) in _OF_SPREAD:
             yield from _of_crossed(query, node, each)
 
@@ -57,8 +62,29 @@ def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str)
         )
     elif n_designs > 1 and name_of(function) not in OF_PAIRS:
         yield (
-            f"{table}: {n_designs} {design}s of one {cluster} are in a spread, which is mostly "
-            f"theirs and not that of seeds; GROUP BY {design} too"
+            f"{table}: {n_designs} {design}s of one {cluster} are in a spread; GROUP BY {design} "
+            "too takes that of seeds alone"
+        )
+
+
+def _of_suites(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:
+    """Yield that models of one suite are not independent, each without one being its own."""
+    suite = f'coalesce("{alias}"."suite", "{alias}"."model_id")'
+    own = (
+        f'"{alias}".{schema.KIND}' if schema.KIND in query.sources(node)[alias].columns else "false"
+    )
+    units = f'"{alias}"."model_id"', suite
+    asked = [(f"count(DISTINCT CASE WHEN NOT {own} THEN {it} END)", function) for it in units]
+    rows = query.counts(node, asked) or []
+    least = 1 if name_of(function) in OF_PAIRS else 0
+    dependent = [(n, n_suites) for n, n_suites in rows if n > n_suites > least]
+    if dependent:
+        n, n_suites = max(dependent)
+        of = "one suite" if n_suites == 1 else f"{n_suites} suites"
+        where = " in a group" if len(rows) > 1 else ""
+        yield (
+            f"{table}: {n} models of {of}{where} are not independent, so an interval or a "
+            "correlation over them is too sure"
         )
 
 

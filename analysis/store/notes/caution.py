@@ -6,10 +6,10 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
-rows that a join repeats (`repetition`), rows without a value (`absent`), dependent
-networks and other unlike rows (`apart`), and, where the data say so, several definitions of gain or
-poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has, and what a table holds
-that gave no row (`contents`).
+parameters of files (`parameters`), rows that a join repeats (`repetition`), rows without a value
+(`absent`), dependent networks and other unlike rows (`apart`), and, where the data say so, several
+definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has,
+and what a table holds that gave no row (`contents`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import apart, missing, mixture, repetition, sampling, scale
+from analysis.store.notes import apart, missing, mixture, parameters, repetition, sampling, scale
 from analysis.store.notes.grouped import grouped
 from analysis.store.notes.query import Query
 from analysis.store.notes.reading import EXTREMES, Reading
@@ -89,7 +89,7 @@ def cautions(
             *(
                 sentence
                 for query in ([] if is_empty else queries)
-                for room in (sampling, mixture, scale, repetition, missing, apart)
+                for room in (sampling, mixture, parameters, scale, repetition, missing, apart)
                 for sentence in room.notes(query)
             ),
             *(mixture.lacking(queries[0]) if is_empty else ()),

@@ -63,7 +63,9 @@ def required(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any)
     for column in dict.fromkeys(asked):
         for name in (each for each in names if column in known.get(each, ())):
             if cursor.execute(f'SELECT count("{column}") FROM {name}').fetchall() == [(0,)]:
-                yield f"{name}.{column} is NULL in every row"
+                comment = schema.commented(schema.front_sql())[1].get(f"main.{name}.{column}", "")
+                meaning = f": {schema.unit_apart(comment)[0]}" if comment else ""
+                yield f"{name}.{column} is NULL in every row{meaning}"
 
 
 def _of_pairs(

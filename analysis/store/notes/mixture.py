@@ -72,7 +72,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     own = [name for name, is_own in kinds.items() if is_own]
     values = ", ".join(map(schema.quoted, own)) or "NULL"
     seen: dict[int, bool] = {}
-    is_maker, single = False, dict[str, list[str]]()
+    is_maker, has_tuned, single = False, False, dict[str, list[str]]()
     for node in query.selects:
         counted = [each for each in called(node) if name_of(each) in query.means]
         groups = query.groups(node)
@@ -85,6 +85,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
         asked = [
             *(("count(DISTINCT {model_id} IN (" + values + "))", each) for each in counted),
             *((f"count(DISTINCT {one})", each) for each in counted),
+            *(("count(DISTINCT {model_id})", each) for each in counted),
             ("bool_and({model_id} IN (" + values + "))", None),
         ]
         rows = query.rows(node, asked, "model_id", makers[:1])
@@ -92,8 +93,10 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             continue
         n = len(counted)
         seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
-        is_maker |= bool(makers) and {row[2 * n] for row in rows} >= {True, False}
-        of_one = {str(row[-1]) for row in rows if 1 in row[n : 2 * n] and row[-1] is not None}
+        is_maker |= bool(makers) and {row[3 * n] for row in rows} >= {True, False}
+        named = [row for row in rows if 1 in row[n : 2 * n] and row[-1] is not None]
+        of_one = {str(row[-1]) for row in named}
+        has_tuned |= any(it > 1 for row in named for it in row[2 * n : 3 * n])
         if makers and len(rows) > 1 and of_one:
             single[makers[0]["column_names"][-1]] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
@@ -117,8 +120,9 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     for maker, labels in single.items():
         more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
         yield (
-            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each, or it and "
-            f"its fine-tuned one, which does not tell a {maker} from a model"
+            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each"
+            f"{', or it and its fine-tuned one' * has_tuned}, which does not tell a {maker} from a "
+            "model"
         )
 
 

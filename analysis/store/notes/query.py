@@ -115,6 +115,13 @@ class Query:
             ]
         return groups
 
+    def ungrouped(self, node: Any) -> Any:
+        """Return a SELECT of what it reads and WHERE alone, for aggregates over all its rows."""
+        nothing: dict[str, Any] = {"having": None, "qualify": None}
+        for part in ("modifiers", "select_list", "group_expressions", "group_sets"):
+            nothing[part] = []
+        return {**node, **nothing, "aggregate_handling": "STANDARD_HANDLING"}
+
     def rows(
         self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
     ) -> list[tuple[Any, ...]] | None:

@@ -599,6 +599,22 @@ SELECT avg(log_growth), conf_low(log_growth) FROM network WHERE recipe = 'olmo2'
 
 SELECT recipe, step, conf_high(excess_growth) FROM network_step GROUP BY ALL
 
+--- file's parameters: parameters that a file may count twice
+
+SELECT model_id, n_parameters FROM model_gain ORDER BY 2 DESC LIMIT 3
+
+SELECT max(n_parameters) FROM model WHERE is_measured
+
+SELECT corr(ln(n_parameters), gain_body) FROM model_gain
+
+--- suites: models of one suite in an interval or a correlation: the numbers and the query
+
+16 models of 7 suites: SELECT spearman(n_parameters, gain_penultimate_block) FROM published_model
+
+5 models of 3 suites in a group: SELECT lab, conf_low(gain_penultimate_block) FROM published_model GROUP BY lab
+
+8 models of one suite: SELECT conf_high(gain_penultimate_block_pythia) FROM published_model
+
 --- side by side: lengths or norms of several models, each on its own scale
 
 SELECT model_id, avg(ov_spectral) FROM head_weight GROUP BY model_id

@@ -205,7 +205,13 @@ ANSWERS = {
 
 #: What a note beside an answer names, which the page says in its own words.
 NOTED = {
-    "What is the mean published gain of each lab's models?": [("StabilityAI", "TII")],
+    "What is the mean published gain of each lab's models?": [
+        ("StabilityAI", "TII"),
+        ("5 models of 3 suites", "not independent"),
+    ],
+    "Is the gain related to the number of parameters?": [
+        ("16 models of 7 suites", "not independent")
+    ],
     "Where does attention go when it leaves the token itself?": [
         ("attention lacks 1 of 4", "qwen2.5-coder-1.5b")
     ],

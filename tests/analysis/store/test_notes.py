@@ -122,3 +122,51 @@ def test_the_recipes_that_rise_and_fall_are_those_of_the_table(store):
         by_step = rows.pivot_table(column, "recipe", "step")
         changes = by_step[1200] - by_step[0]
         assert ((changes < 0).sum(), (changes > 0).sum()) == (n_falls, 8 - n_falls)
+
+
+@pytest.mark.parametrize("query", NOTED["file's parameters"])
+def test_parameters_that_a_file_counts_twice_are_noted_with_their_number(store, query):
+    (note,) = [note for note in noted(store, query) if "n_parameters counts" in note]
+    models = by_pandas.models().set_index("model_id")
+    models = models[models["quantisation"].notna() & ~models["is_tied"].astype(bool)]
+    assert len(models) == 2
+    for name, row in models.iterrows():
+        fewer = row["n_vocabulary"] * row["d_model"]
+        assert f"{name} by {fewer / 1e6:.0f} million" in note
+    one = models.index[0]
+    # Both released models tie: 494,032,768 and 1,543,714,304 parameters.
+    released = models["n_parameters"] - models["n_vocabulary"] * models["d_model"]
+    assert sorted(released) == [494_032_768, 1_543_714_304]
+    assert not noted(store, "SELECT model_id, gain_body FROM model_gain ORDER BY 2")
+    (note,) = [
+        note
+        for note in noted(store, f"SELECT n_parameters FROM model WHERE model_id = '{one}'")
+        if "n_parameters counts" in note
+    ]
+    assert note.count("million") == 1
+
+
+@pytest.mark.parametrize("case", NOTED["suites"])
+def test_models_of_one_suite_are_not_independent_in_an_interval(store, case):
+    counted, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "suite" in note.partition(":")[2]]
+    assert note.startswith(f"published_model: {counted} ")
+
+
+def test_a_mean_over_models_of_one_suite_has_no_note_of_it(store):
+    for query in (
+        "SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab",
+        "SELECT spearman(n_parameters, gain_penultimate_block_pythia) FROM published_model "
+        "WHERE suite = 'Pythia'",
+    ):
+        assert not [note for note in noted(store, query) if "not independent" in note]
+
+
+def test_a_fine_tuned_model_is_named_where_it_counts(store):
+    query = "SELECT lab, avg({}) FROM published_model {} GROUP BY lab"
+    for column, where, is_said in (
+        ("gain_last_block", "", True),
+        ("gain_last_block", "WHERE base_model_id IS NULL", False),
+    ):
+        (note,) = [it for it in noted(store, query.format(column, where)) if "rest on one" in it]
+        assert ("fine-tuned" in note) == is_said

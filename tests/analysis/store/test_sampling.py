@@ -224,7 +224,9 @@ def test_an_aggregate_over_tables_without_a_common_model_is_noted(store, other):
 
 def test_a_column_without_any_value_is_named(store):
     asked = "SELECT model_id FROM model WHERE training_step IS NOT NULL"
-    assert cautions(store, asked, is_empty=True) == ["model.training_step is NULL in every row"]
+    (note,) = cautions(store, asked, is_empty=True)
+    assert note.startswith("model.training_step is NULL in every row: ")
+    assert "collect run --revision" in note
     both = "SELECT model_id, gain_body FROM model_gain"
     assert cautions(store, both, lacking=["gain_body"])[0].startswith("gain_body: NULL in every")
     assert cautions(store, "FROM model_gain", lacking=["gain_body"]) == []
@@ -241,7 +243,8 @@ def test_python_warns_of_what_the_command_notes(store):
 
 def test_a_correlation_of_very_few_models_is_noted_with_their_number(store):
     few = "SELECT corr(n_parameters, gain_body), max(gain_body) FROM model_gain WHERE {}"
-    (note,) = noted(store, few.format("NOT is_trained_here"))
+    (file, note) = noted(store, few.format("NOT is_trained_here"))
+    assert file.startswith("model_gain.n_parameters")
     assert note.startswith("corr of n_parameters, gain_body rests on 4 rows")
     assert noted(store, few.format("is_trained_here")) == []
 
