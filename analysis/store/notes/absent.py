@@ -73,6 +73,8 @@ def notes(query: Query) -> Iterator[str]:
                 continue
             if column not in source.columns or (source.table, column) in said:
                 continue
+            if column in schema.KEYS[source.table]:
+                continue  # it names the row
             if end := _lacking(query, use, alias, source.table, column):
                 said.add((source.table, column))
                 found.setdefault((source.table, end), []).append(column)
