@@ -16,7 +16,7 @@ SELECT a.model_id,
   FROM raw.attention AS a
   JOIN raw.leading_run AS r USING (run_id, model_id)
  GROUP BY a.model_id, r.prompt_set, a.layer, a.head;
-COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, block and query head: where the head looks. Each number is a mean over the prompts of the set in model_gain, of each prompt over its tokens. Prompts are plain and tokenised as the tokenizer does. Table coverage names the models without it. By prompt, as the sums that the shares are made of: raw.attention, which has other prompt sets and runs, too. By prompt with heads taken together: raw.attention_layer, which has other definitions of entropy.';
+COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, block and query head: where the head looks. Each number is a mean over the prompts of the set in model_gain, of each prompt over its tokens. Prompts are plain and tokenised as the tokenizer does. Of each map these sums were kept, not the map: scores of induction or previous-token heads cannot be made of them. Table coverage names the models without it. By prompt, as the sums that the shares are made of: raw.attention, which has other prompt sets and runs, too. By prompt with heads taken together: raw.attention_layer, which has other definitions of entropy.';
 COMMENT ON COLUMN main.attention.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.attention.prompt_set IS 'Set of the prompts, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.attention.layer IS 'Block, 0 to n_layers - 1 [1]';

@@ -21,4 +21,4 @@ COMMENT ON COLUMN main.coverage.quantity IS 'stream: tables stream and outlier_t
 COMMENT ON COLUMN main.coverage.is_there IS 'True where the opened store has rows of the quantity on the prompt set of model_gain, which tables of main have. Weight and published gain are of no set [-]';
 COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts of this set that it is there for; NULL where prompts do not enter [1]';
 COMMENT ON COLUMN main.coverage.prompt_sets IS 'Every prompt set on which the opened store has it, for tables of raw; NULL where it has it on none [-]';
-COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is. The models that come with the package are those whose weights the Python package index holds. A store can also hold a part of what was measured [-]';
+COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is. Models that were measured for the package are those whose weights the Python package index holds. A store can also hold a part of what was measured [-]';

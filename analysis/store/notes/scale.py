@@ -83,6 +83,7 @@ _OF_SIZE = frozenset({"avg", "mean", "max", "min", "sum", "median"})
 
 def _side_by_side(query: Query) -> Iterator[str]:
     """Yield a sentence for lengths or norms of several models that stand side by side."""
+    found: dict[str, dict[str, None]] = {}
     for node in query.selects:
         grouped = column_groups(query.groups(node))
         if "model_id" not in grouped:
@@ -99,10 +100,12 @@ def _side_by_side(query: Query) -> Iterator[str]:
                 for column in taken(each, here & source.columns, source.columns):
                     asked = [(f'any_value("{alias}"."model_id")', each)]
                     if len({*(query.counts(node, asked) or ())}) > 1:
-                        yield (
-                            f"{source.table}.{column}: several models have scales of their own, so "
-                            "the order of their values tells nothing; compare ratios within a model"
-                        )
+                        found.setdefault(source.table, {})[column] = None
+    for table, columns in found.items():
+        yield (
+            f"{table}.{', '.join(columns)}: several models have scales of their own, so they do "
+            "not rank models; compare one over the depth of a model"
+        )
 
 
 def _near_one(query: Query) -> Iterator[str]:

@@ -19,12 +19,13 @@ SELECT run_id, model_id, kind, prompt_set, perturbation, perturbation_seed
 COMMENT ON VIEW perturbed_run IS 'One row per run whose weights had one more rounding error added: what all other views leave out. It is empty, and they count these runs in, after CREATE OR REPLACE MACRO counts_perturbed() AS true.';
 
 CREATE MACRO main.why_no_run(is_published, is_reported) AS
+    'no run: its weights are not on the Python package index; ' ||
     CASE WHEN is_published AND is_reported THEN 'published, and measured by others (raw.reported_gain)'
          WHEN is_published THEN 'published only'
          WHEN is_reported THEN 'measured by others only (raw.reported_gain)'
          ELSE 'named in the paper''s files only'
-    END || '; the opened store has no run of it. Models that come with the package are those whose weights the Python package index holds';
-COMMENT ON MACRO main.why_no_run IS 'Why a model has no measurement here: who else has figures of it [-]';
+    END;
+COMMENT ON MACRO main.why_no_run IS 'Why a model has no run in the opened store, and who has figures of it. Whoever has its weights can measure it: thermoscope collect run [-]';
 
 CREATE VIEW primary_run AS
 SELECT run_id,

@@ -24,6 +24,26 @@ COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after remov
 COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the penultimate block, which the published law of depth is about [nat]';
 COMMENT ON COLUMN study_growth.excess_simple IS 'later_log_gain less ln(L) / 2, which takes the embedding for nothing [nat]';
 
+CREATE VIEW study_growth_at_equal_loss AS
+SELECT study_run_id, tokens, study, step_before, step AS step_after,
+       later_log_gain_before + share * (later_log_gain - later_log_gain_before) AS later_log_gain,
+       excess_before + share * (excess - excess_before)                         AS excess
+  FROM (SELECT *,
+               lag(step, 1, step)                     OVER training AS step_before,
+               lag(later_log_gain, 1, later_log_gain) OVER training AS later_log_gain_before,
+               lag(excess, 1, excess)                 OVER training AS excess_before,
+               lag(loss, 1, loss)                     OVER training AS loss_before,
+               coalesce((loss_before - trigram_loss) / nullif(loss_before - loss, 0), 0) AS share
+          FROM study_growth
+        WINDOW training AS (PARTITION BY study_run_id, tokens ORDER BY step))
+ WHERE loss <= trigram_loss
+QUALIFY row_number() OVER (PARTITION BY study_run_id, tokens ORDER BY step) = 1;
+COMMENT ON VIEW study_growth_at_equal_loss IS 'One row per network of the controlled study whose loss falls to that of a byte trigram, and choice of tokens: its growth at that loss. It is interpolated between the two measurements around it, linear in the loss. Networks that never get there have no row.';
+COMMENT ON COLUMN study_growth_at_equal_loss.step_before IS 'Step of the last measurement before [1]';
+COMMENT ON COLUMN study_growth_at_equal_loss.step_after IS 'Step of the first measurement after; the same where the first of all is there [1]';
+COMMENT ON COLUMN study_growth_at_equal_loss.later_log_gain IS 'Growth after block 0 there [nat]';
+COMMENT ON COLUMN study_growth_at_equal_loss.excess IS 'The same beyond that of equal, orthogonal updates [nat]';
+
 CREATE VIEW trained_network AS
 SELECT g.study_run_id,
        g.block,

@@ -263,6 +263,7 @@ def network_step() -> pd.DataFrame:
     levels = levels[["recipe", "geometry"]].rename(columns={"geometry": "shape"})
     rows = measured("study_response").query("tokens == 'without_first'")
     columns = ["study_run_id", "seed", "n_layers", "d_model", "n_steps", "learning_rate"]
+    columns += ["trigram_loss"]
     rows = rows.merge(trained[columns], on="study_run_id").merge(levels, on="study_run_id")
     rows["log_growth"] = rows["later_log_gain"]
     rows["log_growth_of_equal_writes"] = rows["equal_writes"]
@@ -274,7 +275,28 @@ def network_step() -> pd.DataFrame:
 @cache
 def network() -> pd.DataFrame:
     rows = network_step()
-    return rows[rows["step"] == rows["n_steps"]]
+    ends = rows[rows["step"] == rows["n_steps"]]
+    reach = (ends["loss"] <= ends["trigram_loss"]).groupby(ends["recipe"]).transform("all")
+    at = {name: _at_trigram(of_one) for name, of_one in rows.groupby("network_id")}
+    for place, name in enumerate(("log_growth_at_equal_loss", "excess_growth_at_equal_loss")):
+        values = ends["network_id"].map({one: both[place] for one, both in at.items()})
+        ends = ends.assign(**{name: values.where(reach)})
+    return ends
+
+
+def _at_trigram(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return growth and excess where the loss first falls to the trigram's, linear in it."""
+    rows = rows.sort_values("step").reset_index()
+    below = rows.index[rows["loss"] <= rows["trigram_loss"]]
+    if below.empty:
+        return np.nan, np.nan
+    pair = rows.iloc[[below[0], below[0] - 1]]
+    goal, losses = pair["trigram_loss"].iloc[0], pair["loss"].to_numpy()
+    growth, excess = (
+        float(np.interp(goal, losses, pair[name].to_numpy()))
+        for name in ("log_growth", "excess_growth")
+    )
+    return growth, excess
 
 
 @cache
