@@ -38,7 +38,7 @@ SELECT study_run_id, tokens, study, step_before, step AS step_after,
         WINDOW training AS (PARTITION BY study_run_id, tokens ORDER BY step))
  WHERE loss <= trigram_loss
 QUALIFY row_number() OVER (PARTITION BY study_run_id, tokens ORDER BY step) = 1;
-COMMENT ON VIEW study_growth_at_equal_loss IS 'One row per network of the controlled study whose loss falls to that of a byte trigram, and choice of tokens: its growth at that loss. It is interpolated between the two measurements around it, linear in the loss. Networks that never get there have no row.';
+COMMENT ON VIEW study_growth_at_equal_loss IS 'One row per choice of tokens and network of the controlled study: its growth where its loss falls to that of a byte trigram. It is interpolated between the two measurements around it, linear in the loss. Networks that never get there have no row.';
 COMMENT ON COLUMN study_growth_at_equal_loss.step_before IS 'Step of the last measurement before [1]';
 COMMENT ON COLUMN study_growth_at_equal_loss.step_after IS 'Step of the first measurement after; the same where the first of all is there [1]';
 COMMENT ON COLUMN study_growth_at_equal_loss.later_log_gain IS 'Growth after block 0 there [nat]';
