@@ -62,6 +62,7 @@ from collect.schema.grain import (
     OF_MODELS,
     OF_SUITES,
     SAMPLES,
+    SIBLINGS,
     UNITS,
     WITHIN,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "READABLE_VERSIONS",
     "SAMPLES",
     "SCHEMA_VERSION",
+    "SIBLINGS",
     "UNFINISHED",
     "UNITS",
     "UNWRITABLE",

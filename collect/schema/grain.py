@@ -331,6 +331,15 @@ CLUSTERS = {"network": ("recipe", "shape"), "network_step": ("recipe", "shape")}
 #: Tables of main with one row a model and its suite.
 OF_SUITES = frozenset({"model_gain", "published_model"})
 
+#: Columns of a table of main that hold a quantity over the most used prompts, each with the column
+#: of it over other prompts.
+SIBLINGS = {
+    "published_model": {
+        name: f"{name}_pythia"
+        for name in ("gain_penultimate_block", "gain_with_final_norm", "gain_embedding")
+    }
+}
+
 #: Columns of a key whose value names a unit only within that of another: a head is of one block.
 WITHIN = {"head": "layer"}
 

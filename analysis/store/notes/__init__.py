@@ -4,7 +4,8 @@
 rows of a model that count as models. The others ask a `query` again with counts beside it:
 `mixture` for kinds of model and prompt sets, `scale` for values on several scales, `parameters` for
 those that a file counts twice, `repetition` for rows that a join repeats, `absent` for rows without
-a value, `missing` for statistics of few pairs, `apart` for unlike and dependent rows of one table.
+a value, `missing` for statistics of few pairs, `apart` for unlike and dependent rows of one table,
+`others` for what another column or table has.
 `grouped` writes windows and pivots as GROUP BY for them, `sources` finds the tables behind WITH and
 FROM. `sql` answers in Python and warns of the notes.
 """

@@ -3,7 +3,7 @@
 What must be one value in a mean is declared (`collect.schema.APART`): steps of a training. Networks
 of one recipe (`collect.schema.CLUSTERS`) and rows of one model that are each of some prompts in
 each of some blocks (`collect.schema.KEYS`) make a deviation, an interval or a correlation too sure
-of itself.
+of itself. Groups of networks of which a WHERE leaves out unequal shares differ in their design too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from analysis.store.notes.query import (
     SPREADS,
     Query,
     arguments_of,
+    column_groups,
     name_of,
 )
 from analysis.store.notes.sampling import conjuncts
@@ -41,6 +42,8 @@ def notes(query: Query) -> Iterator[str]:
                     yield f"{table}: {note}"
                 elif table in schema.CLUSTERS and name_of(each) in _CENTRES:
                     yield from _of_ways(query, node, each, alias, table)
+            if table in schema.CLUSTERS and name_of(each) in _CENTRES:
+                yield from _of_unequal(query, node, each, alias, table)
             if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
                 yield from _of_clusters(query, node, each, alias, table)
             if table in schema.OF_SUITES and name_of(each) in _OF_TESTS:
@@ -64,6 +67,33 @@ def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str)
         yield (
             f"{table}: {n_designs} {design}s of one {cluster} are in a spread; GROUP BY {design} "
             "too takes that of seeds alone"
+        )
+
+
+def _of_unequal(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:
+    """Yield on how many networks groups rest of which a query leaves out unequal shares.
+
+    Networks that the table has in no group are those of another level, which WHERE may choose.
+    """
+    groups = query.groups(node)
+    columns, (cluster, design) = column_groups(groups), schema.CLUSTERS[table]
+    key = schema.KEYS[table][0]
+    is_plain = len(columns) == len(groups) and columns <= query.sources(node)[alias].columns
+    if not columns or not is_plain or {cluster, design} <= columns or key in columns:
+        return
+    names = [f'"{each["column_names"][-1]}"' for each in groups]
+    asked = [(f'count(DISTINCT "{alias}".{{{key}}})', function)]
+    rows = query.rows({**node, "modifiers": []}, asked, key, groups) or []
+    sql = f"SELECT {', '.join(f'{name}::VARCHAR' for name in names)}, count(DISTINCT {key}) "
+    whole = query.cursor.execute(f"{sql} FROM main.{table} GROUP BY {', '.join(names)}").fetchall()
+    n_of = {tuple(labels): n for *labels, n in whole}
+    taken = [(n, n_of.get(tuple(labels), n)) for n, *labels in rows if n]
+    if len({n / n_all for n, n_all in taken}) > 1:
+        sizes = [n for n, _ in taken]
+        more = ", ".join(it for it in (cluster, design) if it not in columns)
+        yield (
+            f"{table}: the groups rest on {min(sizes)} to {max(sizes)} networks, the others being "
+            f"left out, so they may differ in {more}; GROUP BY {more} too compares like with like"
         )
 
 

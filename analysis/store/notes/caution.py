@@ -7,9 +7,10 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
 parameters of files (`parameters`), rows that a join repeats (`repetition`), rows without a value
-(`absent`), dependent networks and other unlike rows (`apart`), and, where the data say so, several
-definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has,
-and what a table holds that gave no row (`contents`).
+(`absent`), dependent networks and other unlike rows (`apart`), models that another column or table
+has (`others`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT
+IN whose list holds a NULL, a text that no row has, and what a table holds that gave no row
+(`contents`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import apart, missing, mixture, parameters, repetition, sampling, scale
+from analysis.store.notes import (
+    apart,
+    missing,
+    mixture,
+    others,
+    parameters,
+    repetition,
+    sampling,
+    scale,
+)
 from analysis.store.notes.grouped import grouped
 from analysis.store.notes.query import Query
 from analysis.store.notes.reading import EXTREMES, Reading
@@ -32,6 +42,9 @@ if TYPE_CHECKING:
     from analysis.store.store import Store
 
 _RAW = f"{schema.RAW}."
+
+#: What asks a query again, in the order in which it is said.
+_ROOMS = (sampling, mixture, parameters, scale, repetition, missing, apart, others)
 
 
 def cautions(
@@ -89,7 +102,7 @@ def cautions(
             *(
                 sentence
                 for query in ([] if is_empty else queries)
-                for room in (sampling, mixture, parameters, scale, repetition, missing, apart)
+                for room in _ROOMS
                 for sentence in room.notes(query)
             ),
             *(mixture.lacking(queries[0]) if is_empty else ()),

@@ -20,6 +20,7 @@ _FEW = 5
 
 def notes(query: Query) -> Iterator[str]:
     """Yield where rows without a value do not count, and on how many pairs a statistic rests."""
+    found: dict[str, dict[str, None]] = {}
     for node in query.selects:
         if {*query.tables(node).values()}.isdisjoint(schema.KEYS):
             continue
@@ -29,7 +30,10 @@ def notes(query: Query) -> Iterator[str]:
             if name_of(each) in OF_PAIRS:
                 columns = [name for it in arguments_of(each) for name in sorted(columns_of(it))]
                 is_said = not columns_of(counted).isdisjoint(columns)
-                yield from _of_pairs(query, node, each, columns, is_said=is_said)
+                for rests in _of_pairs(query, node, each, is_said=is_said):
+                    found.setdefault(rests, {})[f"{name_of(each)} of {', '.join(columns)}"] = None
+    for rests, statistics in found.items():
+        yield f"{'; '.join(statistics)} {'rests' if len(statistics) == 1 else 'rest'} on {rests}"
     yield from absent.notes(query)
 
 
@@ -68,14 +72,11 @@ def required(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any)
                 yield f"{name}.{column} is NULL in every row{meaning}"
 
 
-def _of_pairs(
-    query: Query, node: Any, function: Any, columns: Sequence[str], *, is_said: bool
-) -> Iterator[str]:
+def _of_pairs(query: Query, node: Any, function: Any, *, is_said: bool) -> Iterator[str]:
     """Yield on how many pairs a statistic rests, where these are few or not all rows.
 
     A count of either column beside it says how many rows have a value.
     """
-    called_so = f"{name_of(function)} of {', '.join(columns)}"
     rows_of = {**function, "arguments": [], "children": []}
     rows = query.counts(node, [("count(*)", rows_of), ("count(*)", function)]) or []
     n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
@@ -83,7 +84,7 @@ def _of_pairs(
     few = ", which tell next to nothing"
     if there < n and not is_said:
         why = few if len(rows) == 1 and least < _FEW else ""
-        yield f"{called_so} rests on {there} of {n} rows{why}; in the others one of them is NULL"
+        yield f"{there} of {n} rows{why}; in the others one of them is NULL"
     if least < _FEW and (there == n or is_said or len(rows) > 1):
         where = " in a group" if len(rows) > 1 else ""
-        yield f"{called_so} rests on {least} rows{where}{few}"
+        yield f"{least} rows{where}{few}"

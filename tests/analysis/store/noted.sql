@@ -632,3 +632,43 @@ SELECT lab, count(*) FILTER (gain_penultimate_block > 1), count(gain_penultimate
 SELECT lab FROM published_model GROUP BY lab HAVING max(gain_penultimate_block) > 1 AND min(gain_penultimate_block) < 1
 
 SELECT direction(p.gain_penultimate_block) d, count(gain_penultimate_block) FROM published_model p GROUP BY d
+
+--- siblings: models whose gain is in another column: their number and the query
+
+7: SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab
+
+7: SELECT model_id FROM published_model WHERE gain_penultimate_block IS NOT NULL ORDER BY gain_penultimate_block
+
+7: WITH p AS (FROM published_model) SELECT count(gain_with_final_norm) FROM p WHERE lab = 'EleutherAI'
+
+0: SELECT lab, avg(gain_penultimate_block) FROM published_model WHERE lab = 'Meta' GROUP BY lab
+
+0: SELECT avg(gain_penultimate_block), avg(gain_penultimate_block_pythia) FROM published_model
+
+--- models of others: a table with the models measured here alone
+
+SELECT avg(gain_body) FROM model_gain WHERE NOT is_trained_here
+
+SELECT model_id FROM model_gain ORDER BY gain_last_block DESC LIMIT 1
+
+SELECT lab, count(*) FROM model_gain AS g GROUP BY lab
+
+--- unequal networks: groups of networks of which unequal shares are left out: fewest, most, query
+
+1 8 shape: SELECT recipe, avg(excess_growth) FROM network WHERE is_beyond_trigram GROUP BY recipe
+
+1 8 shape: SELECT recipe AS r, median(log_growth) FROM network_step n WHERE step = 1200 AND is_beyond_trigram GROUP BY 1 LIMIT 2
+
+8 11 recipe: SELECT shape, avg(excess_growth) FROM network WHERE is_beyond_trigram GROUP BY shape
+
+--- equal networks: groups of which equal shares are taken
+
+SELECT recipe, shape, avg(excess_growth) FROM network WHERE is_beyond_trigram GROUP BY recipe, shape
+
+SELECT recipe, avg(excess_growth) FROM network WHERE seed = 1 AND n_layers > 4 GROUP BY recipe
+
+SELECT shape, avg(excess_growth) FROM network WHERE recipe = 'olmo2' GROUP BY shape
+
+SELECT recipe, avg(excess_growth_at_equal_loss) FROM network GROUP BY recipe
+
+SELECT lab, avg(excess_growth) FROM network GROUP BY lab

@@ -69,7 +69,8 @@ def test_a_query_that_makes_other_rows_is_not_read_as_its_table(store, end):
 @pytest.mark.parametrize("case", NOTED["not met"])
 def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
     column, query = case.split(": ", 1)
-    (note,) = [it for it in noted(store, query) if column in it and "rounding" not in it]
+    notes = [it for it in noted(store, query) if column in it and "over other prompts" not in it]
+    (note,) = [it for it in notes if "rounding" not in it]
     values = by_pandas.published_model()
     values = values[values["n_layers"] > 4] if "n_layers" in query else values
     assert re.findall(r"\d+", note) == [str(values[column].isna().sum()), str(len(values))]
@@ -170,3 +171,57 @@ def test_a_fine_tuned_model_is_named_where_it_counts(store):
     ):
         (note,) = [it for it in noted(store, query.format(column, where)) if "rest on one" in it]
         assert ("fine-tuned" in note) == is_said
+
+
+@pytest.mark.parametrize("case", NOTED["siblings"])
+def test_models_whose_gain_is_in_another_column_are_counted(store, case):
+    n, query = case.split(": ", 1)
+    notes = [note for note in noted(store, query) if "over other prompts" in note]
+    column = re.search(r"gain_\w+(?=\W)", query).group()
+    figures = by_pandas.published_model()
+    only = figures[column].isna() & figures[f"{column}_pythia"].notna()
+    assert only.sum() == 7
+    if n == "0":
+        assert notes == []
+    else:
+        (note,) = notes
+        assert note.startswith(f"published_model.{column}: {n} models")
+        assert f"{column}_pythia" in note
+
+
+@pytest.mark.parametrize("query", NOTED["models of others"])
+def test_models_measured_here_are_not_all_there_are(store, query):
+    (note,) = [note for note in noted(store, query) if "published_model" in note]
+    measured = by_pandas.model_gain()["model_id"]
+    own = by_pandas.models().query("is_trained_here")["model_id"]
+    others = {*by_pandas.published_model()["model_id"]} - {*measured}
+    assert re.findall(r"\d+", note) == [str(len({*measured} - {*own})), str(len(others))]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT model_id, gain_body FROM model_gain",
+        "SELECT model_id, avg(gain_body) FROM model_gain GROUP BY model_id",
+        "SELECT avg(m.gain_body) FROM model_gain AS m JOIN published_model USING (model_id)",
+    ],
+)
+def test_no_other_models_are_named_where_each_is_seen_or_both_are_asked(store, query):
+    assert not [note for note in noted(store, query) if "others as the paper" in note]
+
+
+@pytest.mark.parametrize("case", NOTED["unequal networks"])
+def test_groups_of_unequal_shares_of_the_networks_are_noted_with_their_sizes(store, case):
+    said, query = case.split(": ", 1)
+    fewest, most, more = said.split(" ", 2)
+    (note,) = [note for note in noted(store, query) if "like with like" in note]
+    assert re.findall(r"\d+", note) == [fewest, most]
+    assert f"GROUP BY {more} too" in note
+    networks = store.query("FROM network WHERE is_beyond_trigram")
+    sizes = networks.groupby("shape" if more == "recipe" else "recipe").size()
+    assert [sizes.min(), sizes.max()] == [int(fewest), int(most)]
+
+
+@pytest.mark.parametrize("query", NOTED["equal networks"])
+def test_groups_of_equal_shares_of_the_networks_are_not_noted(store, query):
+    assert not [note for note in noted(store, query) if "like with like" in note]
