@@ -91,6 +91,13 @@ def recipes():
     return list(rows.itertuples(name=None))
 
 
+def at_equal_loss():
+    rows = frame("network").dropna(subset="excess_growth_at_equal_loss").groupby("recipe")
+    columns = ["excess_growth", "excess_growth_at_equal_loss"]
+    rows = rows[columns].mean().assign(n=rows.size()).sort_values(columns[1])
+    return list(rows[["n", *columns]].itertuples(name=None))
+
+
 def steps():
     means = frame("network_step").pivot_table("log_growth", "recipe", "step")
     return list(means[[0, 100, 1200]].sort_values(1200).itertuples(name=None))
@@ -187,6 +194,7 @@ ANSWERS = {
     "Is the gain related to the number of parameters?": size,
     "How large is each public model's gain, and how sure is the mean over prompts?": public_gains,
     "How much does the stream of a trained network grow, by recipe?": recipes,
+    "Do recipes still differ where their networks have the same loss?": at_equal_loss,
     "How does the growth change with training?": steps,
     "Which central claims hold, and at which p?": central,
     "What does each published definition of gain say of one model?": one_model,
@@ -254,6 +262,11 @@ def test_what_the_page_says_of_its_answers_is_so(store):
     assert by_recipe["recipe"].iloc[[0, -1]].tolist() == ["bloom", "olmo2"]
     assert by_recipe["recipe"][by_recipe["log_growth"] < 0].tolist() == ["bloom"]
     assert (by_recipe["excess_growth"] < 0).sum() > len(by_recipe) / 2
+    asked = "Do recipes still differ where their networks have the same loss?"
+    at_loss = store.query(ASKED[asked])
+    assert at_loss["n_networks"].tolist() == [8] * 4
+    assert at_loss["at_equal_steps"].is_monotonic_increasing
+    assert at_loss["at_equal_loss"].is_monotonic_increasing
     by_step = store.query(ASKED["How does the growth change with training?"])
     assert (by_step["at_end"] < by_step["at_start"]).mean() > 0.5
     assert (by_step["at_end"] > by_step["at_start"]).any()
