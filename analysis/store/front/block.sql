@@ -101,4 +101,4 @@ COMMENT ON COLUMN main.block.ffn_ratio_body IS 'ffn_ratio, mean over the same to
 COMMENT ON COLUMN main.block.attention_cosine_body IS 'attention_cosine, mean over the same tokens [1]';
 COMMENT ON COLUMN main.block.ffn_cosine_body IS 'ffn_cosine, mean over the same tokens [1]';
 COMMENT ON COLUMN main.block.token_cosine IS 'Anisotropy after the block: mean cosine of two tokens'' vectors, the first token left out; NULL below three tokens or where it was not measured [1]';
-COMMENT ON COLUMN main.block.effective_rank IS 'exp of the entropy of the normalised singular values of the tokens'' vectors after the block [1]';
+COMMENT ON COLUMN main.block.effective_rank IS 'exp of the entropy of the normalised singular values of the tokens'' vectors after the block; NULL where it was not measured [1]';

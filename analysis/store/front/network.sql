@@ -3,6 +3,7 @@
 CREATE VIEW main.network AS
 SELECT n.study_run_id                                                             AS network_id,
        n.recipe,
+       r.family,
        n.lab,
        n.shape,
        n.seed,
@@ -32,7 +33,8 @@ SELECT n.study_run_id                                                           
  WHERE n.block = 'documented';
 COMMENT ON VIEW main.network IS 'One row per network of the main design of the controlled study, at the end of its training. The 64 networks are 8 documented recipes in 4 shapes with 2 seeds each. So means by recipe, shape or seed compare like with like. Networks of one recipe are not independent: average by recipe before an interval or a test over recipes. Within a recipe the 4 shapes differ far more than seeds do: GROUP BY recipe, shape for the spread of seeds. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
 COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
-COMMENT ON COLUMN main.network.recipe IS 'Name of the recipe: the suite of models whose authors published it, or a variant of it. It is everything but shape and size, the kind of block included, so recipes do not differ by training alone. Settings: raw.study_run.recipe; kind of block: raw.study_run.family; which factor of a recipe matters: thermoscope study [-]';
+COMMENT ON COLUMN main.network.recipe IS 'Name of the recipe: the suite of models whose authors published it, or a variant of it. It is everything but shape and size, the kind of block included, so recipes do not differ by training alone. Settings: raw.study_run.recipe; kind of block: family; which factor of a recipe matters: thermoscope study [-]';
+COMMENT ON COLUMN main.network.family IS 'Kind of block that the recipe trains, as transformers names it. Recipes of two families differ by their blocks, not by training alone [-]';
 COMMENT ON COLUMN main.network.lab IS 'Lab that published the recipe; all networks are trained here [-]';
 COMMENT ON COLUMN main.network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
 COMMENT ON COLUMN main.network.seed IS 'Seed of the weights [-]';
@@ -61,6 +63,7 @@ CREATE VIEW main.network_step AS
 SELECT g.study_run_id                                                             AS network_id,
        g.step,
        n.recipe,
+       n.family,
        n.shape,
        n.seed,
        n.n_layers,
@@ -83,6 +86,7 @@ COMMENT ON VIEW main.network_step IS 'One row per network of table network and s
 COMMENT ON COLUMN main.network_step.network_id IS 'Network; see network [-]';
 COMMENT ON COLUMN main.network_step.step IS 'Steps taken before the measurement [1]';
 COMMENT ON COLUMN main.network_step.recipe IS 'Recipe, the kind of block included; see network [-]';
+COMMENT ON COLUMN main.network_step.family IS 'Kind of block; see network [-]';
 COMMENT ON COLUMN main.network_step.shape IS 'Blocks and width [-]';
 COMMENT ON COLUMN main.network_step.seed IS 'Seed of the weights [-]';
 COMMENT ON COLUMN main.network_step.n_layers IS 'Number of transformer blocks, L [1]';

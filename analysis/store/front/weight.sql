@@ -25,7 +25,7 @@ COMMENT ON COLUMN main.head_weight.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.head_weight.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN main.head_weight.head IS 'Query head, 0 to n_heads - 1 [1]';
 COMMENT ON COLUMN main.head_weight.kv_head IS 'Key and value head that it reads [1]';
-COMMENT ON COLUMN main.head_weight.q_spectral IS 'Largest singular value of its W_Q; NULL where raw.not_measured says why, as of the others [weight units]';
+COMMENT ON COLUMN main.head_weight.q_spectral IS 'Largest singular value of its W_Q. A model whose heads have no such matrices of their own has no row, and raw.not_measured then says why [weight units]';
 COMMENT ON COLUMN main.head_weight.k_spectral IS 'Largest singular value of its W_K [weight units]';
 COMMENT ON COLUMN main.head_weight.v_spectral IS 'Largest singular value of its W_V [weight units]';
 COMMENT ON COLUMN main.head_weight.o_spectral IS 'Largest singular value of its W_O [weight units]';
@@ -54,7 +54,7 @@ SELECT w.model_id,
 COMMENT ON VIEW main.layer_weight IS 'One row per model measured here and block: norms of the whole attention matrices over all heads, from the right rows of fused matrices. The paper measured over all heads, too, though it wrote: per head. Matrices of the feed-forward part were not measured. Where model.quantisation is not NULL, they are of a quantised file; AWQ also rescales input channels. The gain of the norm in front is left out. So the scale of Q, K and V is not that of O, of another block or of another model. By head: head_weight. The slices that the paper''s notebooks read: raw.matrix_norm. Published norms: published_model.';
 COMMENT ON COLUMN main.layer_weight.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.layer_weight.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN main.layer_weight.q_spectral IS 'Largest singular value of W_Q; NULL where raw.not_measured says why, as of the others [weight units]';
+COMMENT ON COLUMN main.layer_weight.q_spectral IS 'Largest singular value of W_Q. A model whose heads have no such matrices of their own has no row, and raw.not_measured then says why [weight units]';
 COMMENT ON COLUMN main.layer_weight.k_spectral IS 'Largest singular value of W_K [weight units]';
 COMMENT ON COLUMN main.layer_weight.v_spectral IS 'Largest singular value of W_V. W_V and W_O can be scaled against each other without a change of any prediction; their product cannot: head_weight.ov_spectral [weight units]';
 COMMENT ON COLUMN main.layer_weight.o_spectral IS 'Largest singular value of W_O, whose scale is not that of another model: what W_O gains W_V can lose without a change of any prediction [weight units]';

@@ -263,7 +263,7 @@ def network_step() -> pd.DataFrame:
     levels = levels[["recipe", "geometry"]].rename(columns={"geometry": "shape"})
     rows = measured("study_response").query("tokens == 'without_first'")
     columns = ["study_run_id", "seed", "n_layers", "d_model", "n_steps", "learning_rate"]
-    columns += ["trigram_loss"]
+    columns += ["trigram_loss", "family"]
     rows = rows.merge(trained[columns], on="study_run_id").merge(levels, on="study_run_id")
     rows["log_growth"] = rows["later_log_gain"]
     rows["log_growth_of_equal_writes"] = rows["equal_writes"]

@@ -9,6 +9,8 @@ import torch
 
 from analysis.audit.evidence.published import HUNT
 from analysis.store import open_store
+from analysis.store.hint import front
+from analysis.store.sources import shipped_sources
 from collect import schema
 from collect.instruments.attention_maps import attention_statistics
 from tests.analysis.store import by_pandas
@@ -98,6 +100,101 @@ def test_a_published_column_is_of_one_prompt_set_which_its_comment_names_with_it
                 assert (abs(values / value - 1) < 1e-12).any()
     hunt = figures[figures["metric"] == "gain_penultimate_block"]
     assert set(hunt.loc[hunt["prompt_set"] == "C5_high_rho_hunt", "file"]) == {HUNT}
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """All that is shipped, the small networks of data/sample with it."""
+    return open_store(*dict.fromkeys([*SOURCES, *shipped_sources()]))
+
+
+def _empty_somewhere(store, name):
+    """Return the columns of a table that are NULL in some row."""
+    columns = store.query(f"FROM {name} LIMIT 0").columns
+    counts = ", ".join(f'count(*) > count("{column}")' for column in columns)
+    is_empty = store.query(f"SELECT {counts} FROM {name}").to_numpy()[0]
+    return [column for column, empty in zip(columns, is_empty, strict=True) if empty]
+
+
+def test_a_column_that_is_null_somewhere_says_where(everything, store):
+    comments = schema.commented(schema.front_sql())[1]
+    empty = [
+        (name, column)
+        for opened in (everything, store)
+        for name in front()
+        for column in _empty_somewhere(opened, name)
+    ]
+    assert len(empty) > 100
+    assert [it for it in empty if "NULL" not in comments[f"main.{it[0]}.{it[1]}"]] == []
+    of_base = {column.name: column.meaning for column in schema.tables()["model"].columns}
+    empty = _empty_somewhere(everything, "raw.model")
+    assert {"n_heads", "is_tied", "n_context"} < {*empty}
+    assert [column for column in empty if "NULL" not in of_base[column]] == []
+
+
+def test_a_shape_that_is_not_known_is_no_shape_that_is_not_there(everything):
+    """Models that others measured lack columns whose reason is not that no block has them."""
+    of_front = schema.commented(schema.front_sql())[1]
+    of_base = {column.name: column.meaning for column in schema.tables()["model"].columns}
+    rows = everything.query("FROM model WHERE is_reported AND NOT is_measured")
+    shape = list(rows.loc[:, "n_layers":"is_tied"].columns)
+    empty = [name for name in shape if rows[name].isna().any()]
+    assert len(empty) == 11
+    for name in empty:
+        for comment in (of_front[f"main.model.{name}"], of_base.get(name, "")):
+            says = ("not known", "unknown", "NULL where n_kv_heads is", "NULL where one of the two")
+            assert any(it in comment for it in says) or not comment, name
+    assert (rows["d_head"].isna() == rows["n_kv_heads"].isna()).all()
+    lacks = rows["n_heads"].isna() | rows["d_head"].isna()
+    assert (rows["head_density"].isna() == lacks).all()
+
+
+def test_models_without_a_suite_are_those_whose_files_name_none(everything):
+    rows = everything.query("SELECT model_id, title FROM model WHERE suite IS NULL")
+    assert rows["model_id"].str.startswith("local/").all()
+    assert rows["title"].notna().all()  # the header of a GGUF file
+    assert rows["model_id"].str.contains("qwen2.5-coder").sum() == 2  # siblings
+    assert everything.query("FROM published_model")["suite"].notna().all()
+
+
+def test_no_weight_is_missing_as_shipped_and_nothing_says_why(store):
+    """What raw.not_measured has is of data/sample, and of no weight."""
+    for name in ("head_weight", "layer_weight"):
+        assert _empty_somewhere(store, name) == []
+    gaps = open_store().query("FROM raw.not_measured")
+    assert gaps.empty
+
+
+def test_lengths_of_the_stream_over_depth_are_as_their_comments_say(store):
+    rows = store.query(
+        "SELECT model_id, n_layers, layer, avg(length) AS length,"
+        " median(first_length / length) AS times FROM stream JOIN model USING (model_id)"
+        " WHERE NOT is_trained_here GROUP BY ALL"
+    )
+    start = rows[rows["layer"] == -1]
+    end = rows[rows["layer"] == rows["n_layers"] - 1]
+    assert len(start) == len(end) == 4
+    assert start["times"].between(0.7, 1.1).all()
+    assert end["times"].between(1.5, 8).all()
+    assert rows["times"].max() > 100
+    of_model = rows.groupby("model_id")["length"]
+    assert (of_model.max() / of_model.min() > 100).all()
+    added = store.query(
+        "SELECT DISTINCT model_id FROM raw.residual_norm JOIN raw.leading_run"
+        " USING (run_id, model_id) WHERE position = 0 AND is_special"
+    )
+    assert added["model_id"].tolist() == ["local/gemma-3-270m-q4_k_m"]
+    assert not store.query("SELECT bool_or(is_special) AS it FROM stream")["it"].item()
+    comments = schema.commented(schema.front_sql())[1]
+    assert "gemma-3 alone" in comments["main.stream.first_length"]
+
+
+def test_a_recipe_has_one_family_and_a_family_can_have_two_recipes(store):
+    families = store.query("SELECT DISTINCT recipe, family FROM network")
+    assert not families["recipe"].duplicated().any()
+    assert families["family"].duplicated().any()
+    on_the_way = store.query("SELECT DISTINCT recipe, family FROM network_step")
+    assert {*on_the_way.itertuples(index=False)} == {*families.itertuples(index=False)}
 
 
 def test_a_claim_number_that_is_missing_is_said_to_be(store):

@@ -80,8 +80,8 @@ LABELS = {
     "model_gain": ["lab", "n_layers"],
     "prompt_gain": ["prompt_set", "category"],
     "published_model": ["lab", "suite"],
-    "network": ["recipe", "shape", "seed"],
-    "network_step": ["recipe", "shape", "seed"],
+    "network": ["recipe", "family", "shape", "seed"],
+    "network_step": ["recipe", "family", "shape", "seed"],
     "claim": ["verdict", "law", "is_central"],
     "coverage": ["is_there"],
 }
