@@ -412,7 +412,7 @@ CREATE TABLE claim_weight (
 COMMENT ON TABLE claim_weight IS 'One row per claim: how much the paper rests on it, and which claim states the same finding before it. Central: it states a law of the paper, its explanation or its ranking. Supporting: another result, which would speak for a central claim. Side: counts, captions, provenance, wording.';
 COMMENT ON COLUMN claim_weight.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_weight.weight IS 'central, supporting or side [-]';
-COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the same finding, which counts once; empty for a finding of its own [-]';
+COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim before it that states the same finding, which counts once among central ones. Each is judged by its own words, so their verdicts can differ. NULL for a finding of its own [-]';
 
 CREATE TABLE verdict (
     claim_id    INTEGER NOT NULL,

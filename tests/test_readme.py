@@ -76,6 +76,13 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     assert told.loc[("S1", "equal loss"), "conf_low"] < 50  # the registered test is missed
 
 
+def test_the_networks_of_the_main_experiment_are_told_from_those_of_all_designs():
+    store = open_store()
+    counts = [len(store.query(f"FROM {name}")) for name in ("network", "raw.study_run")]
+    said = re.search(r"(\d+) small networks, of (\d+) in all designs", " ".join(README.split()))
+    assert [*map(int, said.groups())] == counts
+
+
 @pytest.mark.parametrize(("query", "answer"), ANSWERED, ids=["signs"])
 def test_a_worked_query_answers_what_the_readme_shows(capsys, monkeypatch, query, answer):
     monkeypatch.setenv("COLUMNS", "160")  # a parallel run of the tests names a narrower terminal

@@ -233,7 +233,9 @@ VERBS = {
     ),
     "sql": Verb(
         "run one reading statement",
-        "Print what a query finds in all tables and views, or open DuckDB's shell on them.",
+        "Print what a query finds in all tables and views, or open DuckDB's shell on them. Without "
+        "--data before the verb it opens data/published, data/fleet, data/public and "
+        "data/reported, and not data/sample.",
         {
             'sql "FROM model LIMIT 3"': "",
             'sql "FROM model" --csv': "",

@@ -250,8 +250,8 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     Parameters
     ----------
     *sources
-        Directories, addresses of directories that fsspec knows, or one file; none for all that
-        comes with the package.
+        Directories, addresses of directories that fsspec knows, or one file; none for what
+        ``thermoscope sql`` opens: what comes with the package, but for ``data/sample``.
     verify
         True to compare the contents as well, by their hashes; every file is then read.
 

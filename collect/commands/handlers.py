@@ -328,6 +328,14 @@ def reported(options: argparse.Namespace) -> int:
     return 0
 
 
+#: What a person who opens a database should know of it.
+_OF_DATABASE = (
+    "the file answers without the notes that thermoscope sql prints under an answer",
+    "what its columns mean, which DESCRIBE leaves out: "
+    "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'network'",
+)
+
+
 def database(options: argparse.Namespace) -> int:
     """Put measurements into one DuckDB file."""
     from collect.record.publication.database import default_directories, write_database
@@ -339,6 +347,7 @@ def database(options: argparse.Namespace) -> int:
     for table, n_rows in n_rows_of.items():
         show(f"{table}: {counted(n_rows, 'row')}")
     show(options.out)
+    note(_OF_DATABASE)
     return 0
 
 

@@ -108,7 +108,8 @@ def database(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="DIR",
-        help="directories of tables; by default those under data that exist",
+        help="directories of tables. Without it data/published, data/fleet, data/public and "
+        "data/reported go in, with data/measurements and data/imported where you made them",
     )
     parser.add_argument(
         "--out",

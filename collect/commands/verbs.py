@@ -38,9 +38,12 @@ VERBS = {
     "database": Verb(
         "put tables into one DuckDB file, with comments, views and macros",
         "Write the tables of some directories, with comments, views and macros, into one DuckDB "
-        "file, which DuckDB 1.2 or later, Python and R open.",
+        "file, which DuckDB 1.2 or later, Python and R open. The file answers without notes: "
+        "thermoscope sql, and thermoscope.sql in Python, print notes on what an answer mixes or "
+        "leaves out. In the file, SELECT column_name, comment FROM duckdb_columns() prints what "
+        "columns mean, which DESCRIBE does not.",
         {
-            "database": "all that is shipped, for any DuckDB program",
+            "database": "what sql opens by default, for any DuckDB program",
             "database runs --out runs.duckdb": "",
         },
         store_options.database,

@@ -175,9 +175,11 @@ def _add_leading(parser: argparse.ArgumentParser) -> None:
         type=_place,
         metavar="DIR",
         help="directory of measurements, its address (https://..., read where it lies), or one "
-        ".duckdb file; repeat to open several "
-        "(default: data/published, data/sample and data/fleet; for sql data/public and "
-        "data/reported in place of data/sample)",
+        ".duckdb file; repeat to open several. Without it sql, columns and signs open "
+        "data/published, data/fleet, data/public and data/reported. claims, claim, study, l-star, "
+        "specifications and stated open data/published, data/fleet and data/sample. To query the "
+        "small networks of data/sample name it, as examples/from_r does. report reads what its -P "
+        "names",
     )
     parser.add_argument(
         "--paper",

@@ -79,7 +79,7 @@ COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or
 COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for: the family within which its p is adjusted [-]';
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';
-COMMENT ON COLUMN main.claim.repeats IS 'Claim before it that states the same finding; NULL for a finding of its own [-]';
+COMMENT ON COLUMN main.claim.repeats IS 'Claim before it that states the same finding. Each is judged by its own words, so a law can be reproduced while the number printed for it is contradicted. NULL for a finding of its own [-]';
 COMMENT ON COLUMN main.claim.rests_on IS 'What it is about. network: a quantity of networks. descent: a network and the one it was trained from. architecture: the shape alone. record: counts, dates, files [-]';
 COMMENT ON COLUMN main.claim.quantity IS 'Quantities it rests on, comma-separated; empty where it rests on none; raw.metric defines them [-]';
 COMMENT ON COLUMN main.claim.property IS 'What decides its quantity. function: what the network computes. parametrisation: also how its weights are written, which no prediction depends on. training: what changed since the network it was trained from. architecture: the shape alone. record: counts, dates or files, no network [-]';

@@ -228,6 +228,18 @@ def test_the_count_of_reproduced_laws_is_that_of_the_verdicts(store):
     assert len(none) > 3
 
 
+def test_claims_of_one_finding_can_have_two_verdicts(store):
+    pairs = store.query(
+        "SELECT a.claim_id, b.category AS of_first, a.category, b.verdict AS first, a.verdict"
+        " FROM claim AS a JOIN claim AS b ON b.claim_id = a.repeats"
+    ).set_index("claim_id")
+    (apart,) = pairs.index[pairs["first"] != pairs["verdict"]]
+    assert [*pairs.loc[apart]] == ["law", "printed number", "reproduced", "contradicted"]
+    comment = schema.commented(schema.front_sql())[1]["main.claim.repeats"]
+    assert "law" in comment
+    assert "NULL" in comment
+
+
 def test_what_comments_say_of_a_mean_is_so(store):
     """The first token and block 0 decide a mean; growth is the gain of the body, over blocks."""
     longest = store.query(

@@ -16,12 +16,14 @@ import duckdb
 import pytest
 
 from analysis.commands import cli
+from analysis.store.sources import default_sources, shipped_sources
 from collect import errors
 from collect.commands.cli import main as main_of_collection
 from collect.process import cli as thermoscope
 from collect.process.parser import main_parser, parsed, verb_parser
 from collect.process.verbs import EXIT_CODES, declared
 from collect.prompts.sets import names
+from collect.record.publication.database import default_directories
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,6 +51,29 @@ def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_ex
         for command in commands:
             words = shlex.split(re.split(r" > |   ", command)[0])[1:]
             parsed(words, declared(), "thermoscope", argparse.Namespace())
+
+
+def test_the_help_names_the_folders_that_each_verb_opens():
+    verbs = declared()
+    by_default = [f"data/{place.name}" for place in shipped_sources()]
+    judged_by = [f"data/{place.name}" for place in default_sources()]
+    first, second = (
+        re.findall(r"data/\w+", sentence)
+        for sentence in _help(main_parser(verbs)).split("Without it ")[1].split(". ")[:2]
+    )
+    assert sorted(first) == sorted(by_default)
+    assert sorted(second) == sorted(judged_by)
+    of_sql = re.findall(r"data/\w+", verbs["sql"].description.partition(", and not ")[0])
+    assert sorted(of_sql) == sorted(by_default)
+    named = _help(verb_parser("database", verbs["database"])).partition("Without it ")[2]
+    named = re.findall(r"data/\w+", named.partition(" go in")[0])
+    built = [f"data/{place.name}" for place in default_directories()]
+    assert named == [name for name in built if name not in ("data/measurements", "data/imported")]
+
+
+def _help(parser):
+    """Return the help of a parser on one line."""
+    return " ".join(parser.format_help().split())
 
 
 def test_an_exit_code_of_an_error_is_in_the_table():
