@@ -113,7 +113,7 @@ def sql(options: argparse.Namespace) -> int:
     import duckdb
 
     from analysis.commands.shell import open_shell, statement
-    from analysis.store.notes import cautions
+    from analysis.store.notes import cautions, contexts
 
     query = statement(options.query)
     if query is None:
@@ -142,6 +142,8 @@ def sql(options: argparse.Namespace) -> int:
         lacking = [each.name for place, each in enumerate(columns) if not seen[place]]
         for sentence in cautions(store, query, is_empty=not seen, lacking=lacking):
             print(f"note: {sentence}", file=sys.stderr)
+        for sentence in contexts(store, query, is_empty=not seen):
+            print(f"about: {sentence}", file=sys.stderr)
     return 0
 
 

@@ -2,7 +2,8 @@
 
 One rule for every table of main. What a query asks IS NULL or IS NOT NULL of, replaces by coalesce,
 or counts as ``count(column)`` is known to it. A group without any value says so itself, where it is
-printed. Columns that are NULL by what a row is are declared (`collect.schema.NO_VALUE`).
+printed. Columns that are NULL by what a row is are declared (`collect.schema.NO_VALUE`), and so are
+columns that hold the same quantity of other rows (`collect.schema.SIBLINGS`).
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def notes(query: Query) -> Iterator[str]:
                 found.setdefault((source.table, end), []).append(column)
     for (table, end), columns in found.items():
         yield f"{table}.{', '.join(columns)} {'is' if len(columns) == 1 else 'are'} NULL {end}"
+    yield from dict.fromkeys(_siblings(query))
 
 
 def _known(tree: Any) -> set[str]:
@@ -219,3 +221,34 @@ def _lacking(query: Query, use: _Use, alias: str, table: str, column: str) -> st
     if there == n:
         return ""
     return words if declared == n - there else f"in {n - there} of the {n} rows, {use.end}"
+
+
+def _siblings(query: Query) -> Iterator[str]:
+    """Yield how many models without a value have it in a column that nothing asks for."""
+    asked_anywhere = query.columns
+    for node in query.selects:
+        asked = columns_of([node["select_list"], node.get("where_clause"), node.get("modifiers")])
+        for alias, source in query.sources(node).items():
+            for column, other in schema.SIBLINGS.get(source.table, {}).items():
+                if column not in asked or other in asked_anywhere:
+                    continue
+                if not {column, other} <= source.columns:
+                    continue
+                n = _only(query, node, f'"{alias}"."{column}"', f'"{alias}"."{other}"')
+                if n:
+                    models = "1 model" if n == 1 else f"{n} models"
+                    yield (
+                        f"{source.table}.{column}: {models} without it have {other}, over other "
+                        "prompts"
+                    )
+
+
+def _only(query: Query, node: Any, place: str, other: str) -> int:
+    """Return how many rows have a value in another column alone, whatever WHERE asks of one."""
+    column = place.rpartition(".")[2].strip('"')
+    rest = [it for it in conjuncts(node.get("where_clause")) if column not in columns_of(it)]
+    rows = query.ungrouped(node)
+    clause = {**rows["where_clause"], "children": rest} if len(rest) > 1 else None
+    rows["where_clause"] = clause or (rest or [None])[0]
+    sql = f"count(CASE WHEN {place} IS NULL AND {other} IS NOT NULL THEN 1 END)"
+    return max((n for (n,) in query.counts(rows, [(sql, None)]) or []), default=0)

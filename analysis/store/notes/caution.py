@@ -7,10 +7,10 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
 parameters of files (`parameters`), rows that a join repeats (`repetition`), rows without a value
-(`absent`), dependent networks and other unlike rows (`apart`), models that another column or table
-has (`others`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT
-IN whose list holds a NULL, a text that no row has, and what a table holds that gave no row
-(`contents`).
+(`absent`), dependent networks and other unlike rows (`apart`), means that few values decide
+(`uneven`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT IN
+whose list holds a NULL, a text that no row has, and what a table holds that gave no row
+(`contents`). What an answer is of, right as it is, is said apart (`context`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 from analysis.store import contents
 from analysis.store.notes import (
     apart,
+    context,
     missing,
     mixture,
-    others,
     parameters,
     repetition,
     sampling,
     scale,
+    uneven,
 )
 from analysis.store.notes.grouped import grouped
 from analysis.store.notes.query import Query
@@ -44,7 +45,16 @@ if TYPE_CHECKING:
 _RAW = f"{schema.RAW}."
 
 #: What asks a query again, in the order in which it is said.
-_ROOMS = (sampling, mixture, parameters, scale, repetition, missing, apart, others)
+_ROOMS = (
+    sampling,
+    mixture,
+    parameters,
+    scale,
+    uneven,
+    repetition,
+    missing,
+    apart,
+)
 
 
 def cautions(
@@ -115,6 +125,30 @@ def cautions(
             ),
         ]
         return [*dict.fromkeys(sentences)]
+
+
+def contexts(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
+    """Return what the rows are that an answer is of, and other definitions of a gain that it takes.
+
+    Parameters
+    ----------
+    store
+        Where the query was answered.
+    sql
+        A statement that it answered.
+    is_empty
+        Whether the answer has no value.
+    """
+    with store.cursor() as cursor:
+        names = read_tables(sql, cursor)
+        if {*names}.isdisjoint(schema.KEYS):
+            return []
+        store.make_views(*mixture.READ)
+        aggregates = _aggregates(cursor)
+        trees = [*grouped(cursor, parsed(sql, cursor), aggregates)]
+        queries = [Query(cursor, names, tree, aggregates) for tree in trees]
+        found = (it for query in queries for it in context.notes(query, is_empty=is_empty))
+        return [*dict.fromkeys(found)]
 
 
 def _of_nothing(cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any) -> Iterator[str]:

@@ -102,6 +102,11 @@ class Query:
                 if name_of(each) in self.means and not each.get("distinct"):
                     yield node, each
 
+    @cached_property
+    def columns(self) -> set[str]:
+        """Names of the columns that stand anywhere in the query, in inner queries too."""
+        return columns_of([it for it in every(self.tree) if it.get("class") == "COLUMN_REF"])
+
     def groups(self, node: Any) -> list[Any]:
         """Return what a SELECT groups by."""
         chosen = node["select_list"]
@@ -160,7 +165,7 @@ class Query:
         return self._answer(node, [self._beside(sql, each) for sql, each in asked])
 
     def values(
-        self, function: Any, node: Any, by: Sequence[str], wheres: Sequence[Any]
+        self, function: Any, node: Any, by: Sequence[Any], wheres: Sequence[Any]
     ) -> list[tuple[Any, ...]]:
         """Return the values of an aggregate over what a SELECT reads, by other groups and WHERE.
 
@@ -171,7 +176,7 @@ class Query:
         node
             The SELECT.
         by
-            Columns to group by, named in full.
+            What to group by: columns named in full, or parsed expressions.
         wheres
             Conditions, each of which must hold.
 
@@ -179,7 +184,7 @@ class Query:
         -------
         A row for each group: what it is grouped by, then the value; none if it cannot be asked.
         """
-        groups = [self._expression(name) for name in by]
+        groups = [self._expression(it) if isinstance(it, str) else deepcopy(it) for it in by]
         made = deepcopy({**node, "having": None, "where_clause": None})
         group(made, groups, [])
         made["select_list"] = []

@@ -42,7 +42,7 @@ def notes(query: Query) -> Iterator[str]:
         of_here = {
             column: (alias, source, unit)
             for alias, source in sources.items()
-            for (of, column), unit in _units().items()
+            for (of, column), unit in units_of_columns().items()
             if of == source.table and column in source.columns
         }
         for column in taken(each, of_here, columns):
@@ -95,16 +95,17 @@ def _side_by_side(query: Query) -> Iterator[str]:
             if name_of(each) not in _OF_SIZE or id(each) in relative:
                 continue
             for alias, source in query.sources(node).items():
-                here = {name for (of, name), unit in _units().items()
+                here = {name for (of, name), unit in units_of_columns().items()
                         if of == source.table and unit in units}  # fmt: skip
                 for column in taken(each, here & source.columns, source.columns):
                     asked = [(f'any_value("{alias}"."model_id")', each)]
                     if len({*(query.counts(node, asked) or ())}) > 1:
                         found.setdefault(source.table, {})[column] = None
     for table, columns in found.items():
+        is_of_stream = "activation" in units_of_columns()[table, next(iter(columns))]
         yield (
             f"{table}.{', '.join(columns)}: several models have scales of their own, so they do "
-            "not rank models; compare one over the depth of a model"
+            f"not rank models{'; compare one over the depth of a model' * is_of_stream}"
         )
 
 
@@ -154,7 +155,7 @@ def _is_ranked(node: Any) -> bool:
 
 
 @cache
-def _units() -> dict[tuple[str, str], str]:
+def units_of_columns() -> dict[tuple[str, str], str]:
     """Return the columns on a model's own scale, by table, with their unit."""
     comments = dict(schema.commented(schema.front_sql())[1])
     for sql in (schema.schema_sql(), schema.views_sql()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from analysis.store.notes.caution import cautions
+from analysis.store.notes.caution import cautions, contexts
 from analysis.store.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def sql(query: str, store: Store | None = None) -> pd.DataFrame:
     -----
     QueryWarning
         For each note: rows that are not independent, unlike rows taken together, values that are
-        not there, and what a table holds where the answer is empty.
+        not there, what a table holds where the answer is empty, and what an answer is of.
 
     Examples
     --------
     >>> import thermoscope as ts
-    >>> asked = ts.sql("SELECT verdict, count(*) AS n FROM claim GROUP BY ALL")
+    >>> asked = ts.sql("SELECT verdict, category, count(*) AS n FROM claim GROUP BY ALL")
     >>> asked["n"].sum().item()
     61
     """
@@ -56,6 +56,7 @@ def sql(query: str, store: Store | None = None) -> pd.DataFrame:
     is_there = rows.notna().any()
     lacking = [str(name) for name, there in is_there.items() if not there]
     is_empty = not is_there.any()
-    for sentence in cautions(asked, query, is_empty=is_empty, lacking=lacking):
+    notes = cautions(asked, query, is_empty=is_empty, lacking=lacking)
+    for sentence in [*notes, *contexts(asked, query, is_empty=is_empty)]:
         warnings.warn(sentence, QueryWarning, stacklevel=2)
     return rows

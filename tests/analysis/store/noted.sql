@@ -118,7 +118,7 @@ SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT 
 
 SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE layer > 0
 
-SELECT model_id, avg(gain), avg(attention_ratio), exp(avg(ln(gain))) FROM block WHERE layer > 0 GROUP BY model_id
+SELECT model_id, avg(gain), exp(avg(ln(gain))) FROM block WHERE layer > 0 GROUP BY model_id
 
 SELECT recipe, shape, avg(log_growth), stddev(log_growth) FROM network GROUP BY ALL
 
@@ -645,14 +645,6 @@ SELECT direction(p.gain_penultimate_block) d, count(gain_penultimate_block) FROM
 
 0: SELECT avg(gain_penultimate_block), avg(gain_penultimate_block_pythia) FROM published_model
 
---- models of others: a table with the models measured here alone
-
-SELECT avg(gain_body) FROM model_gain WHERE NOT is_trained_here
-
-SELECT model_id FROM model_gain ORDER BY gain_last_block DESC LIMIT 1
-
-SELECT lab, count(*) FROM model_gain AS g GROUP BY lab
-
 --- unequal networks: groups of networks of which unequal shares are left out: fewest, most, query
 
 1 8 shape: SELECT recipe, avg(excess_growth) FROM network WHERE is_beyond_trigram GROUP BY recipe
@@ -672,3 +664,25 @@ SELECT shape, avg(excess_growth) FROM network WHERE recipe = 'olmo2' GROUP BY sh
 SELECT recipe, avg(excess_growth_at_equal_loss) FROM network GROUP BY recipe
 
 SELECT lab, avg(excess_growth) FROM network GROUP BY lab
+
+--- uneven means: means that one block or model decides: what differs, smallest, largest, query
+
+layer 0.915 205: SELECT model_id, avg(first_length / length) FROM stream GROUP BY model_id
+
+layer 0.06 9.35: SELECT model_id, avg(attention_ratio) FROM block WHERE layer > 0 GROUP BY model_id
+
+layer 0.06 9.35: SELECT avg(b.attention_ratio) AS r FROM block b WHERE model_id LIKE '%gemma%'
+
+model_id 1.09 5.48: SELECT round(layer / (n_layers - 1), 1) AS depth, avg(gain) FROM block JOIN model USING (model_id) WHERE NOT is_trained_here GROUP BY depth
+
+model_id 1.26 9.74: SELECT layer, avg(gain) FROM block JOIN model USING (model_id) WHERE NOT is_trained_here GROUP BY layer
+
+--- even means: means whose values lie near each other, or are taken apart
+
+SELECT model_id, avg(gain) FROM block GROUP BY model_id
+
+SELECT model_id, layer, avg(first_length / length) FROM stream GROUP BY ALL
+
+SELECT model_id, avg(first_token_share) FROM attention GROUP BY model_id
+
+SELECT avg(b.gain) FROM block b WHERE model_id LIKE '%gemma%' AND layer = 1

@@ -189,27 +189,6 @@ def test_models_whose_gain_is_in_another_column_are_counted(store, case):
         assert f"{column}_pythia" in note
 
 
-@pytest.mark.parametrize("query", NOTED["models of others"])
-def test_models_measured_here_are_not_all_there_are(store, query):
-    (note,) = [note for note in noted(store, query) if "published_model" in note]
-    measured = by_pandas.model_gain()["model_id"]
-    own = by_pandas.models().query("is_trained_here")["model_id"]
-    others = {*by_pandas.published_model()["model_id"]} - {*measured}
-    assert re.findall(r"\d+", note) == [str(len({*measured} - {*own})), str(len(others))]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT model_id, gain_body FROM model_gain",
-        "SELECT model_id, avg(gain_body) FROM model_gain GROUP BY model_id",
-        "SELECT avg(m.gain_body) FROM model_gain AS m JOIN published_model USING (model_id)",
-    ],
-)
-def test_no_other_models_are_named_where_each_is_seen_or_both_are_asked(store, query):
-    assert not [note for note in noted(store, query) if "others as the paper" in note]
-
-
 @pytest.mark.parametrize("case", NOTED["unequal networks"])
 def test_groups_of_unequal_shares_of_the_networks_are_noted_with_their_sizes(store, case):
     said, query = case.split(": ", 1)
@@ -225,3 +204,25 @@ def test_groups_of_unequal_shares_of_the_networks_are_noted_with_their_sizes(sto
 @pytest.mark.parametrize("query", NOTED["equal networks"])
 def test_groups_of_equal_shares_of_the_networks_are_not_noted(store, query):
     assert not [note for note in noted(store, query) if "like with like" in note]
+
+
+@pytest.mark.parametrize("case", NOTED["uneven means"])
+def test_means_that_one_block_or_model_decides_are_noted_with_their_range(store, case):
+    said, query = case.split(": ", 1)
+    by, low, high = said.split()
+    (note,) = [note for note in noted(store, query) if "hides" in note]
+    assert f"from {low} to {high}" in note
+    assert note.endswith(f"GROUP BY {by} too")
+
+
+def test_the_range_that_is_noted_is_that_of_the_means_by_block(store):
+    rows = store.query("FROM stream")
+    ratios = (rows["first_length"] / rows["length"]).groupby([rows["model_id"], rows["layer"]])
+    ranges = ratios.mean().groupby("model_id").agg(["min", "max"])
+    widest = ranges.loc[(ranges["max"] / ranges["min"]).idxmax()]
+    assert [f"{it:.3g}" for it in widest] == ["0.915", "205"]
+
+
+@pytest.mark.parametrize("query", NOTED["even means"])
+def test_means_of_like_values_are_not_noted(store, query):
+    assert not [note for note in noted(store, query) if "hides" in note]
