@@ -235,7 +235,8 @@ VERBS = {
         "run one reading statement",
         "Print what a query finds in all tables and views, or open DuckDB's shell on them. Without "
         "--data before the verb it opens data/published, data/fleet, data/public and "
-        "data/reported, and not data/sample.",
+        "data/reported, and not data/sample. On stderr, a line note: says what the answer mixes or "
+        "leaves out, a line about: what it is of.",
         {
             'sql "FROM model LIMIT 3"': "",
             'sql "FROM model" --csv': "",

@@ -215,12 +215,12 @@ ANSWERS = {
 NOTED = {
     "What is the mean published gain of each lab's models?": [
         ("StabilityAI", "TII"),
-        ("5 models of 3 suites", "not independent"),
         ("7 models", "gain_penultimate_block_pythia"),
+        ("5 models of 3 suites", "not independent"),
     ],
     "Is the gain related to the number of parameters?": [
-        ("16 models of 7 suites", "not independent"),
         ("7 models", "gain_penultimate_block_pythia"),
+        ("16 models of 7 suites", "not independent"),
     ],
     "Where does attention go when it leaves the token itself?": [
         ("attention lacks 1 of 4", "qwen2.5-coder-1.5b")
