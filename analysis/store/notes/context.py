@@ -59,6 +59,11 @@ SELECT count(DISTINCT prompt_id), count(DISTINCT p.prompt_set)
 """
 
 
+#: Column that says whether a network reached the loss of a trigram model.
+_TOLD = "is_beyond_trigram"
+
+_RECIPES = frozenset({"family", _TOLD, "network_id"})
+
 #: Norms of one matrix, which another can make up for.
 _MATRICES = tuple(f"{it}_{norm}" for it in "qkvo" for norm in ("spectral", "frobenius"))
 
@@ -76,6 +81,7 @@ def notes(query: Query, *, is_empty: bool) -> Iterator[str]:
     yield from dict.fromkeys(_scopes(query, is_empty=is_empty))
     yield from dict.fromkeys(_definitions(query))
     yield from dict.fromkeys(_weights(query))
+    yield from dict.fromkeys(_recipes(query))
 
 
 def _scopes(query: Query, *, is_empty: bool) -> Iterator[str]:
@@ -190,6 +196,32 @@ def _definitions(query: Query) -> Iterator[str]:
                     f"{source.table}.{column}: {other} lies on the other side of 1 for {n_apart} "
                     f"of the {n} models that have both; whether a stream grows depends on the "
                     "definition"
+                )
+
+
+def _recipes(query: Query) -> Iterator[str]:
+    """Yield what else differs between recipes that are compared: kind of block, loss reached."""
+    for node in query.selects:
+        for alias, source in query.sources(node).items():
+            if source.table not in schema.CLUSTERS or not source.columns >= _RECIPES:
+                continue
+            if {*column_groups(query.groups(node))}.isdisjoint({"recipe", "lab"}):
+                continue
+            of, unmet = f'"{alias}"', f"CASE WHEN NOT {_TOLD} THEN network_id END"
+            asked = [f"count(DISTINCT {of}.{it})" for it in ("family", "network_id")]
+            asked.append(f"count(DISTINCT {unmet})")
+            rows = query.counts(query.ungrouped(node), [(sql, None) for sql in asked])
+            n_families, n, n_short = (rows or [(0, 0, 0)])[0]
+            if n_families > 1 and "family" not in query.columns:
+                yield (
+                    f"{source.table}: recipes differ in kind of block too, of which there are "
+                    f"{n_families} here: family"
+                )
+            is_told = _TOLD in query.columns or any("equal_loss" in it for it in query.columns)
+            if source.table == "network" and n_short and not is_told:
+                yield (
+                    f"network: {n_short} of the {n} networks have not reached the loss of a "
+                    f"trigram model ({_TOLD}); at equal loss: log_growth_at_equal_loss"
                 )
 
 

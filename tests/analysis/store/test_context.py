@@ -103,10 +103,27 @@ def test_counted_prompts_are_those_of_one_set(store):
 
 
 def test_counted_networks_are_those_of_the_main_design(store):
-    (sentence,) = said(store, "SELECT recipe, count(*) FROM network GROUP BY recipe")
+    (sentence,) = said(store, "SELECT shape, count(*) FROM network GROUP BY shape")
     n = len(by_pandas.measured("study_run"))
     assert numbers(sentence) == [len(by_pandas.network()), n]
-    assert said(store, "SELECT recipe, avg(log_growth) FROM network GROUP BY recipe") == []
+    assert said(store, "SELECT shape, avg(log_growth) FROM network GROUP BY shape") == []
+
+
+@pytest.mark.parametrize("column", ["recipe", "n.lab"])
+def test_recipes_differ_in_blocks_and_in_the_loss_that_they_reach(store, column):
+    of_blocks, of_loss = said(
+        store, f"SELECT {column}, avg(log_growth) FROM network AS n GROUP BY {column}"
+    )
+    networks = by_pandas.network()
+    n_short = (networks["loss"] > networks["trigram_loss"]).sum()
+    assert numbers(of_loss) == [n_short, len(networks)]
+    assert numbers(of_blocks) == [networks["family"].nunique()]
+    for asked in (
+        "SELECT recipe, family, avg(log_growth) FROM network WHERE is_beyond_trigram GROUP BY ALL",
+        "SELECT recipe, avg(log_growth) FROM network WHERE recipe IN ('gptj') AND seed = 1 "
+        "GROUP BY recipe",
+    ):
+        assert not [it for it in said(store, asked) if "blocks" in it or "block too" in it]
 
 
 def test_counted_claims_are_laws_numbers_and_records(store):
