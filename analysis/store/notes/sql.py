@@ -24,7 +24,8 @@ def sql(query: str, store: Store | None = None) -> pd.DataFrame:
     query
         One reading statement of DuckDB's SQL.
     store
-        Where to ask; none to open all that comes with the package. Open one to ask often.
+        Where to ask; none to open what comes with the package, but the networks of the sample. Open
+        one to ask often.
         `Store.query` answers without notes, and takes parameters.
 
     Returns
