@@ -158,9 +158,12 @@ def counting_nan(
 
 
 def noting_values(rows: Iterable[Row], seen: Counter[int]) -> Iterator[Row]:
-    """Yield rows as they come, and count the values of each column by its place."""
+    """Yield rows as they come, and count the values of each column by its place.
+
+    Without a row no column is in the counter.
+    """
     for row in rows:
-        seen.update(place for place, text in enumerate(row) if text not in (None, "null"))
+        seen.update({place: text not in (None, "null") for place, text in enumerate(row)})
         yield row
 
 

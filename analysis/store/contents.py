@@ -1,4 +1,4 @@
-"""What the contents of a store say of a query: what it takes together, compares and does not meet.
+"""What the contents of a store say of a query: what it takes together and compares.
 
 A rule in a comment (`caution`) holds of a table whatever is in it. These depend on the rows.
 """
@@ -6,14 +6,15 @@ A rule in a comment (`caution`) holds of a table whatever is in it. These depend
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from analysis.store.statement import all_columns, every, named, parsed, place_of, within
-from collect.errors import nearest
+from collect import schema
 from collect.schema import raise_interruption
 
 if TYPE_CHECKING:
@@ -37,17 +38,6 @@ POOLED = {"raw.gain_by_model": True, "raw.gain_evidence": True, "raw.reported_ga
 
 #: What tells poolings apart: a file, or a run, is of one for each definition of gain.
 TELLS_POOLINGS = "pooling or file or run_id or source_id"
-
-#: Tables and views that are short, whose texts are looked through; and where those of others stand.
-_SHORT = frozenset(
-    {"model", "model_gain", "published_model", "network", "claim", "coverage"}
-    | {f"raw.{name}" for name in ("model", "run", "prompt", "metric", "claim", "verdict")}
-    | {"raw.trained_network"}
-)
-_CATALOGUES = {
-    "metric": "raw.metric",
-    **dict.fromkeys(("model_id", "lab", "suite", "family"), "raw.model"),
-}
 
 
 def of_runs(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> list[str]:
@@ -221,89 +211,30 @@ def answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ..
         return None
 
 
-def unknown_texts(
-    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any
-) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield column, text and the nearest there is, of each equality that no row can meet."""
-    known = columns_by_table(cursor)
-    made = {str(node["alias"]).lower() for node in every(tree) if node.get("alias")}
-    for column, text in dict.fromkeys(_equalities(tree)):
-        read = [name for name in names if column in known.get(name, ())]
-        places = {name if name in _SHORT else _CATALOGUES.get(column, "") for name in read}
-        if column in made or not places or "" in places:
-            continue
-        sql = " UNION ".join(f'SELECT "{column}"::VARCHAR FROM {place}' for place in places)
-        texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
-        if texts and text not in texts:
-            yield column, text, nearest(text, texts)
-
-
-def apart(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> Iterator[str]:
-    """Yield the pairs of tables, of those that a query reads, that have no model in common."""
+def apart(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of some tables that have no model in common."""
     known = columns_by_table(cursor)
     tables = sorted({name for name in names if "model_id" in known.get(name, ())})
-    for one, other in combinations(tables, 2):
-        sql = f"SELECT count(*) FROM {one} SEMI JOIN {other} USING (model_id)"
-        if cursor.execute(sql).fetchall()[0] == (0,):
-            yield f"no model_id is both in {one} and in {other}; coverage says which are where"
+    sql = "SELECT count(*) FROM {} SEMI JOIN {} USING (model_id)"
+    return [
+        pair
+        for pair in combinations(tables, 2)
+        if cursor.execute(sql.format(*pair)).fetchall()[0] == (0,)
+    ]
 
 
-def held(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> Iterator[str]:
-    """Yield what tables hold of the texts that a query without an answer asks for.
+def meaning(name: str) -> str:
+    """Return what the comment on a column of main says of NULL, else all of it, after a colon.
 
     Parameters
     ----------
-    cursor
-        Cursor to the store.
-    names
-        Tables and views that the query reads.
-    tree
-        The query, parsed.
+    name
+        The column, with its table.
     """
-    asked = {
-        name
-        for node in every(tree)
-        for part in ("where_clause", "having", "condition", "filter")
-        if node.get(part)
-        for name in all_columns(node[part])
-    } | {name.lower() for node in every(tree) for name in node.get("using_columns") or []}
-    equal = dict[str, set[str]]()
-    for column, text in _equalities(tree):
-        equal.setdefault(column, set()).add(text)
-    for name in sorted(names):
-        for column in _texts(cursor, name):
-            if column not in asked:
-                continue
-            sql = f'SELECT DISTINCT "{column}" FROM {name} WHERE "{column}" IS NOT NULL ORDER BY 1'
-            texts = [text for (text,) in cursor.execute(sql).fetchall()]
-            if equal.get(column, {""}) <= {*texts}:
-                continue  # what is asked for is there; something else gives no row
-            shown = ", ".join(map(str, texts[:_MOST_NAMED]))
-            more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-            values = "one value" if len(texts) == 1 else f"{len(texts)} values"
-            yield f"{name} has {values} of {column}: {shown}{more}"
-            if column == "model_id":
-                yield "coverage says which quantities of a model are not here, and why"
-
-
-#: Texts that are named at most where a query found none.
-_MOST_NAMED = 20
-
-
-def _texts(cursor: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    """Return the columns of a table that hold text, those that name a row first."""
-    cursor.execute(f"FROM {table} LIMIT 0")
-    return [str(name) for name, kind, *_ in cursor.description or () if str(kind) == "VARCHAR"]
-
-
-def _equalities(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield column and text of each comparison that asks one to be the other."""
-    for node in every(tree):
-        if node.get("type") == "COMPARE_EQUAL":
-            for one, other in ((node["left"], node["right"]), (node["right"], node["left"])):
-                is_text = other.get("class") == "CONSTANT" and other["literal"]["kind"] == "STRING"
-                if one.get("class") == "COLUMN_REF" and is_text:
-                    yield one["column_names"][-1].lower(), other["literal"]["text"]
+    comment = schema.commented(schema.front_sql())[1].get(f"{schema.FRONT}.{name}", "")
+    text, _ = schema.unit_apart(comment)
+    of_null = re.search(r"\bNULL\b.*?(?=[.;:] |$)", text)
+    return f": {of_null[0] if of_null else text}" if text else ""
 
 
 def columns_by_table(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:

@@ -295,6 +295,9 @@ NO_VALUE = {
     )
 }
 
+#: Columns that say why a value is not there, and are NULL where all is well.
+REASONS = frozenset({"reason"})
+
 #: Columns that name a row of each table of main.
 KEYS = {
     "model": ("model_id",),

@@ -9,8 +9,8 @@ and prompt sets that an aggregate takes together (`mixture`), values on several 
 parameters of files (`parameters`), rows that a join repeats (`repetition`), rows without a value
 (`absent`), dependent networks and other unlike rows (`apart`), means that few values decide
 (`uneven`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT IN
-whose list holds a NULL, a text that no row has, and what a table holds that gave no row
-(`contents`). What an answer is of, right as it is, is said apart (`context`).
+whose list holds a NULL (`contents`), a text that no row has (`texts`), and what stands there where
+no row is found (`nothing`). What an answer is of, right as it is, is said apart (`context`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from analysis.store.notes import (
     context,
     missing,
     mixture,
+    nothing,
     parameters,
     repetition,
     sampling,
     scale,
+    texts,
     uneven,
 )
 from analysis.store.notes.grouped import grouped
@@ -69,9 +71,9 @@ def cautions(
     sql
         A statement that it answered.
     is_empty
-        Whether the answer has no value: then what the tables hold is said.
+        Whether the answer has no row: then what the tables hold is said.
     lacking
-        Columns of the answer without a value in any row.
+        Columns of the answer without a value in any of its rows.
     """
     with store.cursor() as cursor:
         names = read_tables(sql, cursor)
@@ -106,6 +108,9 @@ def cautions(
                 takes_order=True,
             ).noted_in(tree),
         }
+        plain = queries[0]
+        voids = nothing.voids(plain)
+        is_empty |= any(it is plain.tree["statements"][0]["node"] for it in voids)
         sentences = [
             *(f"{name} has no rows in the opened store" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
@@ -115,13 +120,14 @@ def cautions(
                 for room in _ROOMS
                 for sentence in room.notes(query)
             ),
-            *(mixture.lacking(queries[0]) if is_empty else ()),
+            *(mixture.lacking(plain) if is_empty else ()),
             *_of_the_rows(cursor, names, tree, aggregates),
-            *(sentence for query in queries for sentence in missing.unjoined(query)),
+            *texts.notes(plain, store),
+            *(nothing.reasons(plain, store) if is_empty or voids else ()),
             *(
-                _of_nothing(cursor, [*{*names} - {*empty}], tree)
-                if is_empty
-                else missing.unfilled(tree, lacking)
+                missing.unfilled(
+                    Query(cursor, names, tree, aggregates), [] if is_empty else lacking
+                )
             ),
         ]
         return [*dict.fromkeys(sentences)]
@@ -137,7 +143,7 @@ def contexts(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
     sql
         A statement that it answered.
     is_empty
-        Whether the answer has no value.
+        Whether the answer has no row.
     """
     with store.cursor() as cursor:
         names = read_tables(sql, cursor)
@@ -149,15 +155,6 @@ def contexts(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         queries = [Query(cursor, names, tree, aggregates) for tree in trees]
         found = (it for query in queries for it in context.notes(query, is_empty=is_empty))
         return [*dict.fromkeys(found)]
-
-
-def _of_nothing(cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any) -> Iterator[str]:
-    """Yield why a query has no row: tables without a common model, or what the tables hold."""
-    yield from (
-        [*missing.required(cursor, names, tree)]
-        or [*contents.apart(cursor, names)]
-        or contents.held(cursor, names, tree)
-    )
 
 
 def _of_the_rows(
@@ -196,8 +193,6 @@ def _of_the_rows(
             f"NOT IN keeps no row where its list holds a NULL, as that for {column} does; "
             "leave NULL out of the list, or use ANTI JOIN"
         )
-    for column, text, near in contents.unknown_texts(cursor, names, tree):
-        yield f"no {column} is {text!r}{''.join(f'; the nearest is {name!r}' for name in near)}"
 
 
 def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:

@@ -76,7 +76,7 @@ def notes(query: Query, *, is_empty: bool) -> Iterator[str]:
     query
         The query.
     is_empty
-        Whether its answer has no value: then also of a table that it only filters.
+        Whether its answer has no row: then also of a table that it only filters.
     """
     yield from dict.fromkeys(_scopes(query, is_empty=is_empty))
     yield from dict.fromkeys(_definitions(query))

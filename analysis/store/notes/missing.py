@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analysis.store import contents
 from analysis.store.notes import absent
 from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, called, name_of
 from analysis.store.statement import columns_of, every
 from collect import schema
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Below so many pairs a correlation is noted: a perfect one of four in random order has p = .08.
 _FEW = 5
@@ -37,39 +34,38 @@ def notes(query: Query) -> Iterator[str]:
     yield from absent.notes(query)
 
 
-def unjoined(query: Query) -> Iterator[str]:
-    """Yield why an aggregate over joined tables has no row to take."""
-    for node in query.selects:
-        functions = [each for each in called(node) if name_of(each) in query.aggregates]
-        if not functions or len(query.tables(node)) < 2:
+def unfilled(query: Query, lacking: Sequence[str]) -> Iterator[str]:
+    """Yield the columns that a query names and that no row of its answer has a value of.
+
+    Not those that it asks to be NULL, or that say what is wrong (`schema.REASONS`). Of a column
+    that no row of its table has a value of, its meaning is said.
+    """
+    top = query.tree["statements"][0]["node"]
+    chosen = top.get("select_list") or []
+    if any(each.get("class") == "STAR" for each in chosen):
+        return
+    asked = [it for it in every(query.tree) if it.get("type") == "OPERATOR_IS_NULL"]
+    known = columns_of(asked) | schema.REASONS
+    paths = {str(it.get("alias") or it["column_names"][-1]): it["column_names"]
+             for it in chosen if "column_names" in it}  # fmt: skip
+    rest: list[str] = []
+    for name in lacking:
+        path = paths.get(name, [name])
+        if str(path[-1]).lower() in known:
             continue
-        if query.counts(node, [("count(*)", None)]) == [(0,)]:
-            yield from contents.apart(query.cursor, [*query.tables(node).values()])
+        source = query.sources(top).get(query.owner(top, path)) if name in paths else None
+        if source and source.table in schema.KEYS and _is_void(query, source.table, path[-1]):
+            column = f"{source.table}.{path[-1]}"
+            yield f"{column} is NULL in every row{contents.meaning(column)}"
+        else:
+            rest.append(name)
+    if rest:
+        yield f"{', '.join(rest)}: NULL in every row of the answer"
 
 
-def unfilled(tree: Any, lacking: Sequence[str]) -> Iterator[str]:
-    """Yield the columns that a query names and that no row of its answer has a value of."""
-    chosen = tree["statements"][0]["node"].get("select_list") or []
-    if lacking and not any(each.get("class") == "STAR" for each in chosen):
-        yield f"{', '.join(lacking)}: NULL in every row of the answer"
-
-
-def required(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> Iterator[str]:
-    """Yield the columns that a query asks to be NOT NULL and that have no value in a table."""
-    known = contents.columns_by_table(cursor)
-    asked = [
-        str(child["column_names"][-1]).lower()
-        for node in every(tree)
-        if node.get("type") == "OPERATOR_IS_NOT_NULL"
-        for child in node["children"]
-        if child.get("class") == "COLUMN_REF"
-    ]
-    for column in dict.fromkeys(asked):
-        for name in (each for each in names if column in known.get(each, ())):
-            if cursor.execute(f'SELECT count("{column}") FROM {name}').fetchall() == [(0,)]:
-                comment = schema.commented(schema.front_sql())[1].get(f"main.{name}.{column}", "")
-                meaning = f": {schema.unit_apart(comment)[0]}" if comment else ""
-                yield f"{name}.{column} is NULL in every row{meaning}"
+def _is_void(query: Query, table: str, column: str) -> bool:
+    """Return whether no row of a table has a value of a column."""
+    return query.cursor.execute(f'SELECT count("{column}") FROM {table}').fetchall() == [(0,)]
 
 
 def _of_pairs(query: Query, node: Any, function: Any, *, is_said: bool) -> Iterator[str]:

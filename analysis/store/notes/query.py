@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -53,6 +54,7 @@ class Query:
     ) -> None:
         self.cursor, self.names, self.tree = cursor, names, tree
         self.aggregates = aggregates
+        self._answers: dict[str, list[tuple[Any, ...]] | None] = {}
         columns = contents.columns_by_table(cursor)
         self._sources = Scan(tree, columns, aggregates).of_node
 
@@ -127,6 +129,40 @@ class Query:
             nothing[part] = []
         return {**node, **nothing, "aggregate_handling": "STANDARD_HANDLING"}
 
+    def where(self, node: Any, conditions: Sequence[Any]) -> Any:
+        """Return a SELECT with other conditions, each of which must hold."""
+        return {**node, "where_clause": self._all_of(conditions)}
+
+    def having(self, node: Any, conditions: Sequence[Any]) -> Any:
+        """Return a SELECT with other conditions on its groups, each of which must hold."""
+        return {**node, "having": self._all_of(conditions)}
+
+    def _all_of(self, conditions: Sequence[Any]) -> Any:
+        if not conditions:
+            return None
+        made = self._expression("true AND true")
+        made["children"] += conditions
+        return made
+
+    def n_rows(self, node: Any) -> int | None:
+        """Return how many rows a SELECT takes; None where it cannot be asked alone."""
+        found = self.counts(self.ungrouped(node), [("count(*)", None)])
+        return found[0][0] if found else None
+
+    def text(self, expression: Any) -> str:
+        """Return an expression as SQL."""
+        asked = parsed("SELECT 1", self.cursor)
+        asked["statements"][0]["node"]["select_list"] = [{**expression, "alias": ""}]
+        sql = "SELECT json_deserialize_sql($1::JSON)"
+        ((text,),) = self.cursor.execute(sql, [json.dumps(asked)]).fetchall()
+        text = str(text).removeprefix("SELECT ").replace("count_star()", "count(*)")
+        return text[1:-1] if expression.get("is_operator") and text[0] == "(" else text
+
+    def owners(self, node: Any, condition: Any) -> list[str]:
+        """Return under which name a SELECT knows the table of each column of a condition."""
+        columns = [it for it in within(condition) if it.get("class") == "COLUMN_REF"]
+        return [self.owner(node, it["column_names"]) for it in columns]
+
     def rows(
         self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
     ) -> list[tuple[Any, ...]] | None:
@@ -147,7 +183,7 @@ class Query:
         for place in [column, *places]:
             extra = [self._beside(sql.replace(f"{{{column}}}", place), each) for sql, each in asked]
             extra += [self._label(each) for each in labels]
-            found = self._answer(node, extra)
+            found = self.answer(node, extra)
             if found is not None:
                 return found
         return None
@@ -162,7 +198,7 @@ class Query:
         asked
             Aggregates, each with the aggregate over whose rows it goes.
         """
-        return self._answer(node, [self._beside(sql, each) for sql, each in asked])
+        return self.answer(node, [self._beside(sql, each) for sql, each in asked])
 
     def values(
         self, function: Any, node: Any, by: Sequence[Any], wheres: Sequence[Any]
@@ -191,19 +227,31 @@ class Query:
         if wheres:
             made["where_clause"] = self._expression("true AND true")
             made["where_clause"]["children"] += deepcopy([*wheres])
-        return self._answer(made, [*groups, deepcopy(function)]) or []
+        return self.answer(made, [*groups, deepcopy(function)]) or []
 
-    def _answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+    def answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+        """Return further values in each row of a SELECT's answer; None where it cannot be asked.
+
+        Parameters
+        ----------
+        node
+            The SELECT.
+        extra
+            What is asked for besides, parsed.
+        """
         names = [f"beside_{place}" for place in range(len(extra))]
         inner = deepcopy(node)
-        for name, each in zip(names, extra, strict=True):
-            each["alias"] = name
-        inner["select_list"] += extra
+        inner["select_list"] += [
+            {**each, "alias": name} for name, each in zip(names, extra, strict=True)
+        ]
         outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self.cursor)
         top = outer["statements"][0]["node"]
         top["cte_map"] = self.tree["statements"][0]["node"]["cte_map"]
         top["from_table"]["subquery"]["node"] = inner
-        return contents.answered(self.cursor, outer)
+        key = json.dumps(outer)
+        if key not in self._answers:
+            self._answers[key] = contents.answered(self.cursor, outer)
+        return self._answers[key]
 
     def _beside(self, sql: str, aggregate: Any) -> Any:
         made = self._expression(f"{sql} FILTER (WHERE true AND true)")

@@ -56,8 +56,7 @@ def sql(query: str, store: Store | None = None) -> pd.DataFrame:
     rows = asked.query(query)
     is_there = rows.notna().any()
     lacking = [str(name) for name, there in is_there.items() if not there]
-    is_empty = not is_there.any()
-    notes = cautions(asked, query, is_empty=is_empty, lacking=lacking)
-    for sentence in [*notes, *contexts(asked, query, is_empty=is_empty)]:
+    notes = cautions(asked, query, is_empty=rows.empty, lacking=lacking)
+    for sentence in [*notes, *contexts(asked, query, is_empty=rows.empty)]:
         warnings.warn(sentence, QueryWarning, stacklevel=2)
     return rows

@@ -232,11 +232,15 @@ def test_every_column_of_the_key_that_no_unit_names_is_in_the_grain():
 def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
     asked = "SELECT avg(gain) FROM block WHERE model_id = 'openai-community/gpt2'"
     (one, two) = notes(capsys, asked, *form)
-    assert "4 values of model_id" in one
+    assert "block.model_id has 4 values" in one
     assert "coverage" in two
     (one,) = notes(capsys, "FROM coverage WHERE quantity LIKE 'weights'", *form)
     assert "weight" in one
-    assert notes(capsys, "SELECT avg(gain) FROM block WHERE layer = 99", *form) == []
+    (one,) = notes(capsys, "SELECT avg(gain) FROM block WHERE layer = 99", *form)
+    assert one == "block.layer goes from 0 to 29"
+    (one,) = notes(capsys, "SELECT training_step FROM model", *form)
+    assert one.startswith("model.training_step is NULL in every row: ")
+    assert notes(capsys, "SELECT model_id FROM model LIMIT 0", *form) == []
     (both,) = notes(
         capsys, "SELECT model_id FROM model_gain JOIN published_model USING (model_id)", *form
     )

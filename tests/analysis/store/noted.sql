@@ -476,9 +476,10 @@ SELECT model_id, layer, avg(norm) FILTER (site = 'block_output') FROM residual_n
 
 SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
 
-WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) FROM one
+WITH one AS (FROM gain_by_model WHERE metric = 'gain_maximum' AND file LIKE 'high_rho%') SELECT avg(gain_mean) FROM one
 
-SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE m = 'x'
+SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file LIKE 'high_rho%') WHERE m =
+'gain_maximum'
 
 SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
 

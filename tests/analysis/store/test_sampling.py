@@ -206,8 +206,9 @@ def test_spreads_of_a_mean_over_blocks_are_noted_between_models(store, query):
 
 def test_an_empty_answer_says_which_models_a_table_lacks_and_no_value_that_is_there(store):
     asked = f"SELECT model_id, avg(first_token_share) AS s FROM attention WHERE {SET} GROUP BY ALL"
-    (note,) = cautions(store, f"{asked} HAVING s > 2", is_empty=True)
+    (note, values) = cautions(store, f"{asked} HAVING s > 2", is_empty=True)
     assert note.startswith("attention lacks ")
+    assert values.startswith("s goes from ")
 
 
 JOINED = "SELECT {} FROM model_gain m JOIN {} p USING (model_id)"

@@ -1,0 +1,51 @@
+"""Conditions of a SELECT taken apart: what each compares with constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analysis.store.notes.query import arguments_of
+from analysis.store.statement import columns_of, within
+
+#: Conditions on whether a value is there.
+OF_NULL = frozenset({"OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL"})
+
+_JOINING = frozenset({"CONJUNCTION_AND", "CONJUNCTION_OR", "OPERATOR_NOT"})
+
+
+def atoms(condition: Any) -> Iterator[Any]:
+    """Yield the parts of a condition that AND, OR and NOT join."""
+    if condition.get("type") in _JOINING:
+        for each in condition["children"]:
+            yield from atoms(each)
+    else:
+        yield condition
+
+
+def subjects(atom: Any) -> list[Any]:
+    """Return the expressions that a part of a condition compares with constants.
+
+    A value of an inner query is a constant. A column that is itself a condition is compared with
+    true, and one that IS NULL or IS NOT NULL asks of with NULL. Of columns that are compared with
+    each other there is none.
+    """
+    kind = str(atom.get("type"))
+    if atom.get("class") == "COLUMN_REF":
+        return [atom]
+    if kind in OF_NULL:
+        return [it for it in atom["children"] if columns_of(it)]
+    if kind.startswith("COMPARE_"):
+        parts = [atom.get(it) for it in ("left", "right", "input", "lower", "upper")]
+        parts = [it for it in [*parts, *(atom.get("children") or [])] if it]
+    elif atom.get("class") == "FUNCTION":
+        parts = arguments_of(atom)
+    else:
+        return []
+    varying = [it for it in parts if columns_of(it) or _calls(it)]
+    return varying if len(varying) == 1 and len(parts) > 1 else []
+
+
+def _calls(expression: Any) -> bool:
+    """Return whether an expression counts rows without a column, as ``count(*)`` does."""
+    return any(str(it.get("function_name")).startswith("count") for it in within(expression))
