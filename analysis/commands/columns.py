@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from analysis.commands.sources import opened
 from analysis.commands.tables import show
-from analysis.store.hint import front, relations
+from analysis.store.hint import front, nearest_table, relations
 from analysis.tidy.errors import QueryError
 from collect import schema
-from collect.errors import nearest
 
 
 def columns(options: argparse.Namespace) -> int:
@@ -37,11 +36,9 @@ def columns(options: argparse.Namespace) -> int:
         connection, name = opened(options, everything=True).connection, options.table.lower()
     meanings = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
     if not meanings:
-        near = nearest(name.removeprefix(_RAW), [*front(), *relations()], cutoff=0.4)
-        guess = f"The nearest is {near[0]}. " if near else ""
         raise QueryError(
             f"There is no table or view {options.table}.",
-            f"{guess}List them with: thermoscope columns",
+            f"{nearest_table(name)}List them with: thermoscope columns",
         )
     rows = [
         (column, kind.lower(), *reversed(schema.unit_apart(text or "")))

@@ -79,10 +79,25 @@ def _suggest_join(column: str, names: list[str], cursor: duckdb.DuckDBPyConnecti
 
 
 def _suggest_table(name: str) -> str:
-    """Return the table or view whose name is most like one, and where all are listed."""
-    near = nearest(name.removeprefix(f"{schema.RAW}."), [*front(), *relations()], cutoff=0.4)
-    guess = f"The nearest is {near[0]}. " if near else ""
-    return f"{guess}List tables and views with: SHOW ALL TABLES"
+    """Return the table or view whose name is like one, and where all are listed."""
+    return f"{nearest_table(name)}List tables and views with: SHOW ALL TABLES"
+
+
+def nearest_table(name: str) -> str:
+    """Return in words the table or view whose name is most like one; nothing if none is like it.
+
+    Parameters
+    ----------
+    name
+        What was given.
+
+    Examples
+    --------
+    >>> nearest_table("modell"), nearest_table("nosuch")
+    ('The nearest is model. ', '')
+    """
+    near = nearest(name.removeprefix(f"{schema.RAW}."), [*front(), *relations()])
+    return f"The nearest is {near[0]}. " if near else ""
 
 
 @cache

@@ -260,13 +260,20 @@ class Sample:
 
     @property
     def rule(self) -> str:
-        """What to do before models are compared.
+        """What to do with several rows of a model.
 
-        >>> Sample("residual_norm", ("prompt_id",), "model_gain").rule.partition(": ")[2]
-        'average by model_id first; main.model_gain has one row a model'
+        >>> Sample("residual_norm", ("prompt_id",), "model_gain").rule.partition("; ")[2]
+        'main.model_gain has one row a model'
         """
-        ask = f"; main.{self.front} has one row a model" if self.front else ""
-        return f"several rows of one model are not independent: average by model_id first{ask}"
+        return (
+            "several rows of one model are not independent: average by model_id first to compare "
+            f"models, or GROUP BY model_id for what goes on within each{self.ask}"
+        )
+
+    @property
+    def ask(self) -> str:
+        """Which table has one row a model, after a semicolon; nothing if none has."""
+        return f"; main.{self.front} has one row a model" if self.front else ""
 
 
 #: Tables of main whose rows are finer than a model.

@@ -152,7 +152,7 @@ def _of_ways(query: Query, node: Any, function: Any, alias: str, table: str) -> 
 
 def _of_crossed(query: Query, node: Any, function: Any) -> Iterator[str]:
     """Yield of what rows of one model are several each, such as prompts in each of its blocks."""
-    found: list[tuple[int, int, str, dict[str, int]]] = []
+    found: list[tuple[int, int, str, str, dict[str, int]]] = []
     for alias, table in query.tables(node).items():
         if table not in schema.SAMPLES:
             continue
@@ -160,22 +160,25 @@ def _of_crossed(query: Query, node: Any, function: Any) -> Iterator[str]:
         names = ["model_id", *keys]
         units = [[it for it in (schema.WITHIN.get(name), name) if it] for name in names]
         places = [", ".join(f'"{alias}"."{it}"' for it in unit) for unit in units]
-        asked = ["count(*)", *(f"count(DISTINCT ({place}))" for place in places)]
-        for n, n_models, *sizes in query.counts(node, [(sql, function) for sql in asked]) or []:
+        asked = [f'any_value("{alias}".model_id)', "count(*)"]
+        asked += [f"count(DISTINCT ({place}))" for place in places]
+        rows = query.counts(node, [(sql, function) for sql in asked]) or []
+        for model, n, n_models, *sizes in rows:
             several = {name: size for name, size in zip(keys, sizes, strict=True) if size > 1}
             outer = {schema.WITHIN[name] for name in several if name in schema.WITHIN}
             several = {name: size for name, size in several.items() if name not in outer}
             if n_models == 1 and len(several) > 1 and n > max(several.values()):
-                found.append((len(several), n, table, several))
+                found.append((len(several), n, model, table, several))
     if found:
-        _, n, table, several = max(found, key=lambda it: it[:2])
+        _, n, model, table, several = max(found, key=lambda it: it[:2])
+        of_whom = f" of {model}" if len({it[2] for it in found}) > 1 else ""
         words = {name: schema.UNITS.get(f"{table}.{name}", schema.UNITS[name]) for name in several}
         whole = "layer" if "layer" in several else "prompt_id"
         one = " and ".join(word for name, word in words.items() if name != whole)
         counted = " of ".join(f"{size} {words[name]}s" for name, size in several.items())
         yield (
-            f"{table}: {n} rows are {counted}, taken together; average by {whole}, or take one "
-            f"{one}, first"
+            f"{table}: {n} rows{of_whom} are {counted}, taken together; average by {whole}, or "
+            f"take one {one}, first"
         )
 
 

@@ -27,7 +27,6 @@ from analysis.store.notes import (
     mixture,
     nothing,
     parameters,
-    repetition,
     sampling,
     scale,
     texts,
@@ -53,7 +52,6 @@ _ROOMS = (
     parameters,
     scale,
     uneven,
-    repetition,
     missing,
     apart,
 )

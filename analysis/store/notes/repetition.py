@@ -8,7 +8,7 @@ of one table is what it was where each of its rows is repeated as often as the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.store.notes.query import Query, arguments_of, name_of
@@ -22,12 +22,43 @@ _STABLE = frozenset(
 )
 
 
-def notes(query: Query) -> Iterator[str]:
-    """Yield a sentence for each table whose rows a join repeats under an aggregate."""
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Rows of a table that a join repeats.
+
+    Attributes
+    ----------
+    table
+        The table.
+    key
+        Columns that name a row of it.
+    others
+        What it is joined with; "" for a query.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def problem(self) -> str:
+        """What is wrong."""
+        return f"{self.table}: the join repeats its rows, so one value counts several times"
+
+    @property
+    def cure(self) -> str:
+        """What to do about it."""
+        is_named = len(self.others) == 1 and self.others[0] not in ("", self.table)
+        what = self.others[0] if is_named else f"the other table{'s' * (len(self.others) > 1)}"
+        return f"bring {what} to one row per {', '.join(self.key)}"
+
+
+def repeats(query: Query) -> dict[str, Repeat]:
+    """Return what a join repeats under an aggregate, by the table whose rows it repeats."""
+    found: dict[str, Repeat] = {}
     for node, each in query.over_rows():
-        if len(named_within(node["from_table"])) < 2:
-            continue
-        for alias, table in query.tables(node).items():
+        parts, tables = named_within(node["from_table"]), query.tables(node)
+        for alias, table in tables.items() if len(parts) > 1 else ():
             key = _key(table)
             owned = [_is_of(query, node, it, alias) for it in arguments_of(each)]
             if not key or not any(owned):
@@ -40,10 +71,9 @@ def notes(query: Query) -> Iterator[str]:
                 n > n_units and not (is_stable and len({*times.values()}) == 1)
                 for n, n_units, times in rows
             ):
-                yield (
-                    f"{table}: the join repeats its rows, so one value counts several times; bring "
-                    f"the other table to one row per {', '.join(key)} first"
-                )
+                others = [tables.get(name, "") for name in parts if name != alias]
+                found[table] = Repeat(table, key, tuple(others))
+    return found
 
 
 def _key(table: str) -> tuple[str, ...]:

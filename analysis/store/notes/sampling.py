@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
+from analysis.store.notes import repetition
 from analysis.store.notes.query import Query
 from analysis.store.notes.reading import Open, Reading
+from analysis.store.notes.repetition import Repeat
 from analysis.store.statement import columns_of, within
 from collect import schema
 
@@ -21,20 +23,43 @@ if TYPE_CHECKING:
 
 
 def notes(query: Query) -> Iterator[str]:
-    """Yield a sentence for each table whose rows are taken for models, or sets for one another."""
+    """Yield a sentence for rows that are no models or that a join repeats, and for unlike sets."""
     names = query.names
     known = {
         name: frozenset(schema.SAMPLES[name].columns) for name in names if name in schema.SAMPLES
     }
-    if known:
-        reading = Sampling(known, query.means, query.cursor)
-        for name in reading.noted_in(query.tree):
-            yield f"{name}: {schema.SAMPLES[name].rule}"
-        for name, sizes in sorted(reading.unlike_sets.items()):
-            sets = ", ".join(f"{each} {n}" for each, n in sizes)
+    reading = Sampling(known, query.means, query.cursor)
+    sampled = reading.noted_in(query.tree) if known else []
+    repeats = repetition.repeats(query)
+    joined = {name for each in repeats.values() for name in (each.table, *each.others)}
+    if sampled and joined.issuperset(sampled):
+        yield from _of_both(sampled, [*repeats.values()])
+    else:
+        rules: dict[str, list[str]] = {}
+        for name in sampled:
+            rules.setdefault(schema.SAMPLES[name].rule, []).append(name)
+        yield from (f"{', '.join(some)}: {rule}" for rule, some in rules.items())
+        yield from (f"{each.problem}; {each.cure} first" for each in repeats.values())
+    for name, sizes in sorted(reading.unlike_sets.items()):
+        sets = ", ".join(f"{each} {n}" for each, n in sizes)
+        yield (
+            f"{name}: prompt sets hold different models ({sets}); compare sets over models "
+            "that were measured on each"
+        )
+
+
+def _of_both(names: Sequence[str], repeats: Sequence[Repeat]) -> Iterator[str]:
+    """Yield what to do about rows that a join repeats and that are several of a model, in turn."""
+    ask = next((it for it in (schema.SAMPLES[name].ask for name in names) if it), "")
+    for each in repeats:
+        if each.key == ("model_id",):
             yield (
-                f"{name}: prompt sets hold different models ({sets}); compare sets over models "
-                "that were measured on each"
+                f"{each.problem}, and rows of one model are not independent; {each.cure} first{ask}"
+            )
+        else:
+            yield (
+                f"{each.problem}; {each.cure}, then GROUP BY model_id, or average by it to compare "
+                "models: rows of one model are not independent"
             )
 
 

@@ -299,6 +299,11 @@ def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_neares
     code, _, err = run(capsys, "columns", "trained")
     assert code == 2
     assert "trained_network" in err
+    for asked in (["columns", "nosuch"], ["sql", "FROM nosuch"], ["sql", "FROM raw.papers"]):
+        code, _, err = run(capsys, *asked)
+        assert code == 2
+        assert "nearest" not in err
+        assert "List" in err
     _, _, err = run(capsys, "sql", "FROM modells")
     assert "The nearest is model." in err
     assert "Did you mean" not in err

@@ -100,6 +100,18 @@ def test_rows_of_one_model_that_are_several_kinds_of_unit_are_noted(store, case)
     assert (len(rows), rows["prompt_id"].nunique(), rows["layer"].nunique()) == (425, 25, 17)
 
 
+def test_the_model_whose_rows_are_counted_is_named_among_several(store):
+    query = "SELECT model_id, corr(attention_ratio, gain) FROM block WHERE {} GROUP BY model_id"
+    (note,) = [it for it in noted(store, query.format("layer > 0")) if "taken together" in it]
+    rows = store.query("FROM block WHERE layer > 0")
+    sizes = rows.groupby("model_id").size()
+    model = next(name for name in sizes.index if f"{sizes[name]} rows of {name} are " in note)
+    blocks = rows[rows["model_id"] == model]["layer"].nunique()
+    assert f"25 prompts of {blocks} blocks" in note
+    one = noted(store, query.format(f"layer > 0 AND model_id = '{model}'"))
+    assert not [note for note in one if model in note]
+
+
 @pytest.mark.parametrize("query", NOTED["of one kind"])
 def test_rows_of_one_model_that_are_one_kind_of_unit_are_not_noted(store, query):
     assert noted(store, query) == []

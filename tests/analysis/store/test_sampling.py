@@ -29,6 +29,57 @@ def test_a_mean_over_several_rows_of_a_model_is_noted(store, query):
     assert "model_id" in note
 
 
+def test_tables_with_several_rows_of_a_model_share_a_note_with_both_ways_to_go_on(store):
+    query = "SELECT corr(w.{}, a.entropy) FROM {} w JOIN attention a USING (model_id, layer, head)"
+    (note,) = [
+        note
+        for note in noted(store, query.format("ov_spectral", "head_weight"))
+        if "independent" in note
+    ]
+    assert note.startswith("attention, head_weight: ")
+    assert "average by model_id first" in note
+    assert "GROUP BY model_id" in note
+    (note,) = noted(store, "SELECT avg(gain_body) FROM prompt_gain WHERE model_id LIKE 'local/%'")
+    assert "GROUP BY model_id" in note
+    assert note.endswith("main.model_gain has one row a model")
+
+
+def test_what_to_do_about_repeated_and_dependent_rows_is_said_once_in_order(store):
+    query = (
+        "SELECT corr(o_frobenius, ln(gain)), count(*) FROM block JOIN layer_weight "
+        "USING (model_id, layer) WHERE model_id LIKE 'local/%'"
+    )
+    notes = noted(store, query)
+    assert len(notes) == 3
+    assert sum("independent" in note or "join repeats" in note for note in notes) == 1
+    (note,) = [note for note in notes if note.startswith("layer_weight: the join repeats")]
+    assert note.index("bring block to one row per model_id, layer") < note.index("GROUP BY")
+    to_blocks = (
+        "(SELECT model_id, layer, avg(ln(gain)) AS g FROM block WHERE layer > 0 GROUP BY ALL)"
+    )
+    cured = (
+        f"SELECT model_id, corr(ln(o_frobenius), g), count(g) FROM layer_weight JOIN {to_blocks} "
+        "USING (model_id, layer) WHERE model_id LIKE 'local/%' GROUP BY model_id"
+    )
+    assert noted(store, cured) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "cure"),
+    [
+        ("SELECT avg(n_layers) FROM model JOIN outlier_token USING (model_id)",
+         "bring outlier_token to one row per model_id first"),
+        ("SELECT avg(m.n_layers) FROM model m JOIN outlier_token USING (model_id) JOIN coverage "
+         "USING (model_id)", "bring the other tables to one row per model_id first"),
+        ("SELECT corr(b.gain, c.gain) FROM block b JOIN block c USING (model_id, layer)",
+         "bring the other table to one row per model_id, prompt_id, layer"),
+    ],
+)  # fmt: skip
+def test_the_table_that_repeats_another_is_named_where_there_is_one(store, query, cure):
+    (note,) = [note for note in noted(store, query) if "join repeats" in note]
+    assert cure in note
+
+
 def test_prompt_sets_of_different_models_are_named_with_their_number_of_models(unlike_sets):
     (note,) = [note for note in noted(unlike_sets, SETS) if "different models" in note]
     for name, n in (("A_grand_unified", 3), ("B_pythia_sweep", 1)):
