@@ -17,10 +17,14 @@ from analysis.store.notes.conditions import OF_NULL, atoms, subjects
 from analysis.store.notes.query import Query, called, name_of
 from analysis.store.notes.reading import resolve_group
 from analysis.store.notes.sampling import conjuncts
-from analysis.store.notes.values import is_number, names, number, span, summary
+from analysis.store.notes.values import MOST_NAMED, is_number, names, number, span, summary
 
 if TYPE_CHECKING:
     from analysis.store.store import Store
+
+
+#: Conditions that name values.
+_EQUAL = frozenset({"COMPARE_EQUAL", "COMPARE_IN"})
 
 
 def voids(query: Query) -> list[Any]:
@@ -81,8 +85,8 @@ def _of_where(query: Query, node: Any) -> Iterator[str]:
         left = " that the other conditions take" if others else _source(query, node)
         for atom in atoms(condition):
             for subject in subjects(atom):
-                name, is_of_null = _name(query, node, subject), atom.get("type") in OF_NULL
-                yield from _of_subject(query, rows, subject, name, left, is_of_null=is_of_null)
+                name = _name(query, node, subject)
+                yield from _of_subject(query, rows, subject, name, left, kind=atom["type"])
 
 
 def _source(query: Query, node: Any) -> str:
@@ -102,26 +106,28 @@ def _name(query: Query, node: Any, subject: Any) -> str:
 
 
 def _of_subject(
-    query: Query, rows: Any, subject: Any, name: str, left: str, *, is_of_null: bool
+    query: Query, rows: Any, subject: Any, name: str, left: str, *, kind: str
 ) -> Iterator[str]:
-    """Yield which values an expression has in the rows that are left."""
+    """Yield which values an expression has in the rows that are left, by the kind of condition."""
     text = query.text(subject)
     asked = ["count(*)", *(f"{of}({text})" for of in ("count", "min", "max"))]
-    for n, n_there, low, high in query.counts(rows, [(sql, None) for sql in asked]) or []:
+    asked.append(f"count(DISTINCT {text})")
+    for n, n_there, low, high, n_values in query.counts(rows, [(it, None) for it in asked]) or []:
         where = f" in {number(n, 'row')}{left}" if left else ""
         if n_there == 0:
             yield f"{name} is NULL in every row{left}{'' if left else contents.meaning(name)}"
-        elif is_of_null:
+        elif kind in OF_NULL:
             yield f"{name} is NULL in no row{left}"
-        elif not is_number(low):
-            found = query.counts(rows, [(f"list(DISTINCT {text})", None)]) or [([],)]
-            values = {*found[0][0]} - {None}
-            n_values = "one value" if len(values) == 1 else f"{len(values)} values"
-            yield f"{name} has {n_values}{where}: {names(values)}"
+        elif is_number(low) and (kind not in _EQUAL or n_values == 1 or n_values > MOST_NAMED):
+            yield f"{name} {span(low, high)}{where}"
+        else:
+            cast = "" if is_number(low) else "::VARCHAR"
+            found = query.counts(rows, [(f"list(DISTINCT ({text}){cast})", None)]) or [([],)]
+            values = [it for it in found[0][0] if it is not None]
+            has = "one value" if len(values) == 1 else f"{len(values)} values"
+            yield f"{name} has {has}{where}: {names(values)}"
             if name.rpartition(".")[2] == "model_id":
                 yield "coverage says which quantities of a model are not here, and why"
-        else:
-            yield f"{name} {span(low, high)}{where}"
 
 
 def _of_having(query: Query, node: Any) -> Iterator[str]:

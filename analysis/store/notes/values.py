@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
-#: Texts that are named at most, and characters of each.
-_MOST_NAMED, _MOST_SHOWN = 20, 60
+#: Values that are named at most, and characters that are shown of each.
+MOST_NAMED, _MOST_SHOWN = 20, 60
 
 
 def is_number(value: Any) -> bool:
@@ -24,7 +24,7 @@ def summary(values: Sequence[Any]) -> str:
     there = [it for it in values if it is not None]
     if not there:
         return "is NULL"
-    return span(min(there), max(there)) if is_number(there[0]) else f"is one of {names({*there})}"
+    return span(min(there), max(there)) if is_number(there[0]) else f"is one of {names(there)}"
 
 
 def span(low: Any, high: Any) -> str:
@@ -45,14 +45,19 @@ def number(n: int, unit: str) -> str:
     return f"the one {unit}" if n == 1 else f"the {n} {unit}s"
 
 
-def names(values: Collection[Any]) -> str:
+def names(values: Sequence[Any]) -> str:
     """Return some of several values by name, in their order.
 
-    >>> names({"b", "a"}), names({False})
-    ('a, b', 'false')
+    >>> names(["b", "a", "b"]), names([False]), names([10, 9.5])
+    ('a, b', 'false', '9.5, 10')
     """
-    texts = [str(it).lower() if isinstance(it, bool) else str(it) for it in values]
-    named = sorted(texts)[:_MOST_NAMED]
+    are_numbers = all(map(is_number, values))
+    texts = [f"{it:.6g}" for it in sorted(values)] if are_numbers else sorted(map(_word, values))
+    named = [*dict.fromkeys(texts)]
     shown = [it if len(it) <= _MOST_SHOWN else f"{it[: _MOST_SHOWN - 1]}…" for it in named]
-    more = f" and {len(texts) - len(named)} more" if len(texts) > len(named) else ""
-    return f"{', '.join(shown)}{more}"
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return f"{', '.join(shown[:MOST_NAMED])}{more}"
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

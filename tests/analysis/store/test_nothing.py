@@ -106,6 +106,16 @@ def test_a_number_is_looked_for_in_the_rows_that_the_other_conditions_take(store
     assert numbers(joined)[1:] == pytest.approx([gemma["gain"].max(), len(gemma)], rel=1e-5)
 
 
+def test_numbers_that_are_named_are_answered_by_those_that_are_there(store):
+    for condition in ("step = 500", "step IN (7, 500)"):
+        (note,) = notes(store, f"SELECT count(*) FROM network_step WHERE {condition}")
+        steps = sorted({*by_pandas.frame("network_step")["step"]})
+        assert len(steps) == 8
+        assert note == f"network_step.step has 8 values: {', '.join(map(str, steps))}"
+    (note,) = notes(store, "SELECT count(*) FROM block WHERE layer IN (98, 99)")
+    assert numbers(note) == [0, measured("block")["layer"].max()]
+
+
 @pytest.mark.parametrize(
     "inner",
     [
