@@ -384,7 +384,7 @@ CREATE TABLE claim_family (
     family    VARCHAR NOT NULL,
     PRIMARY KEY (claim_id)
 );
-COMMENT ON TABLE claim_family IS 'One row per claim: the family of claims within which its p is adjusted, declared before any p was looked at.';
+COMMENT ON TABLE claim_family IS 'One row per claim: the family of claims about one law or section, declared before any p was looked at. `thermoscope claims --adjusted` adjusts the p of each claim''s quoted check within it. No column here has that p: verdict.p_holm is adjusted within one claim.';
 COMMENT ON COLUMN claim_family.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_family.family IS 'The law or section whose claims would each be reported as evidence for it [-]';
 
@@ -440,7 +440,7 @@ COMMENT ON COLUMN verdict.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN verdict.category IS 'What it states: law, printed number or record; NULL where none is declared [-]';
 COMMENT ON COLUMN verdict.stated_by IS 'Who states it: author (in a document of the author), file (in a result file alone) or audit. Claims of the paper are those of the author [-]';
-COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
+COMMENT ON COLUMN verdict.family IS 'Family of claims about one law or section, see claim_family. p_holm is not adjusted within it [-]';
 COMMENT ON COLUMN verdict.is_central IS 'True where it states a law of the paper, its explanation or its ranking, and no earlier claim states the same finding. See claim_weight [-]';
 COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
 COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
@@ -451,7 +451,7 @@ COMMENT ON COLUMN verdict.estimate IS 'Estimate of the check; NULL where there i
 COMMENT ON COLUMN verdict.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict.conf_high IS 'Upper end of its 95 % interval [see measure]';
 COMMENT ON COLUMN verdict.p_value IS 'p of that check, as in verdict_check; it is not a p of the verdict. NULL where nothing is tested [1]';
-COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the tests of this claim alone, as in verdict_check [1]';
 COMMENT ON COLUMN verdict.n_models IS 'Models that entered the check [1]';
 COMMENT ON COLUMN verdict.n_suites IS 'Training suites of these models [1]';
 
@@ -475,7 +475,7 @@ CREATE TABLE verdict_check (
     method      VARCHAR,
     PRIMARY KEY (claim_id, check_id)
 );
-COMMENT ON TABLE verdict_check IS 'a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`.';
+COMMENT ON TABLE verdict_check IS 'a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`. Checks that move no verdict are here too (decides is False), as are those of statements that are not the author''s (stated_by in verdict). Some checks repeat the test of another, in the same claim or in another one. Tests of the author, each once: SELECT DISTINCT method, estimate, p_value, n_models FROM raw.verdict_check SEMI JOIN main.claim USING (claim_id) WHERE p_holm IS NOT NULL.';
 COMMENT ON COLUMN verdict_check.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict_check.check_id IS 'Name of the check in its claim [-]';
 COMMENT ON COLUMN verdict_check.term IS 'What the claim asserts there [-]';
@@ -489,7 +489,7 @@ COMMENT ON COLUMN verdict_check.estimate IS 'The quantity that the decision rest
 COMMENT ON COLUMN verdict_check.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict_check.conf_high IS 'Upper end of its 95 % interval [see measure]';
 COMMENT ON COLUMN verdict_check.p_value IS 'Probability of a deviation at least as large if there is nothing to find, before it is adjusted; NULL where nothing is tested [1]';
-COMMENT ON COLUMN verdict_check.p_holm IS 'p_value adjusted by Holm''s method over the checks of the claim. At .05 or more a difference counts as undecided, unless it is the stated reading and holds [1]';
+COMMENT ON COLUMN verdict_check.p_holm IS 'p_value adjusted by Holm''s method over the tests of this claim that move its verdict. NULL where p_value is and where decides is False. Checks of one method, estimate, p_value and number of rows are one test. At .05 or more, a difference that would hold, or fail at a p_value below .05, counts as undecided. A stated reading that holds is exempt [1]';
 COMMENT ON COLUMN verdict_check.n_models IS 'Models that entered [1]';
 COMMENT ON COLUMN verdict_check.n_suites IS 'Training suites of these models [1]';
 COMMENT ON COLUMN verdict_check.method IS 'How the estimate was computed; NULL for a plain comparison [-]';

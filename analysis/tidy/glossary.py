@@ -192,7 +192,7 @@ GLOSSARY: dict[str, str] = {
     "p_adjusted": "p-value adjusted for the other tests of its family",
     "n_tests": "Tests with a p-value in the family",
     "family": "Family of claims within which p-values are adjusted",
-    "p_holm": "p-value adjusted by Holm's method within the family",
+    "p_holm": "p-value adjusted by Holm's method, over the tests of a claim or of a family",
     "p_bh": "p-value adjusted by Benjamini and Hochberg's method within the family",
     "adjustment": "Method by which p-values were adjusted, as multiplicity.adjust names it",
     "tau_squared": "Variance of the true effects among studies",

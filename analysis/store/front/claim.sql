@@ -76,7 +76,7 @@ COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
 COMMENT ON COLUMN main.claim.place IS 'Section or figure of the paper, or line of another document [-]';
 COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or record (a count, a file, what was done). Count verdicts by it: of the 12 claims reproduced, 1 is a law [-]';
-COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for: the family within which its p is adjusted [-]';
+COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for. thermoscope claims --adjusted adjusts quoted_p_value over the claims of each; quoted_p_holm is not that p [-]';
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';
 COMMENT ON COLUMN main.claim.repeats IS 'Claim before it that states the same finding. Each is judged by its own words, so a law can be reproduced while the number printed for it is contradicted. NULL for a finding of its own [-]';
@@ -98,7 +98,7 @@ COMMENT ON COLUMN main.claim.quoted_estimate IS 'Its estimate; NULL where there 
 COMMENT ON COLUMN main.claim.quoted_conf_low IS 'Lower end of the 95 % interval of the estimate; NULL where there is none [see quoted_measure]';
 COMMENT ON COLUMN main.claim.quoted_conf_high IS 'Upper end of that interval; NULL where there is none [see quoted_measure]';
 COMMENT ON COLUMN main.claim.quoted_p_value IS 'p of that check, not of the verdict; NULL where nothing is tested [1]';
-COMMENT ON COLUMN main.claim.quoted_p_holm IS 'The same adjusted over the checks of the claim, by Holm; NULL where quoted_p_value is [1]';
+COMMENT ON COLUMN main.claim.quoted_p_holm IS 'The same adjusted by Holm''s method over the tests of this claim that move its verdict, each test once: raw.verdict_check.p_holm. Other claims do not enter. NULL where quoted_p_value is [1]';
 COMMENT ON COLUMN main.claim.n_models IS 'Models that entered the quoted check. 0 where it counts other things, such as formulas, figures or files: its estimate is then of these [1]';
 COMMENT ON COLUMN main.claim.n_suites IS 'Training suites of these models; 0 where n_models is [1]';
 COMMENT ON COLUMN main.claim.rate_if_heritage IS 'How often the rule gives this very verdict on papers simulated so that the lab decides; NULL for claims that were not simulated [1]';

@@ -24,10 +24,10 @@ CREATE MACRO main.half_width(x) AS
 COMMENT ON MACRO main.half_width IS 'Half the width of the 95 % interval of a mean over rows that are drawn independently, by Student''s t; NULL below two rows [unit of x]';
 
 CREATE MACRO main.conf_low(x) AS avg(x) - half_width(x);
-COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain GROUP BY model_id [unit of x]';
+COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain GROUP BY model_id. Rows are taken as independent: where rows are alike, as those of one suite or category, it is too narrow [unit of x]';
 
 CREATE MACRO main.conf_high(x) AS avg(x) + half_width(x);
-COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';
+COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval, rows taken as independent [unit of x]';
 
 -- Ranks from sorted lists: a subquery over the rows of a group would carry all of them with each. No list stands
 -- within the elements of another, where it would be made anew for each of them.
