@@ -10,7 +10,8 @@ parameters of files (`parameters`), rows that a join repeats (`repetition`), row
 (`absent`), dependent networks and other unlike rows (`apart`), means that few values decide
 (`uneven`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT IN
 whose list holds a NULL (`contents`), a text that no row has (`texts`), and what stands there where
-no row is found (`nothing`). What an answer is of, right as it is, is said apart (`context`).
+no row is found (`nothing`). What an answer is of, right as it is, is said apart (`scope`,
+`meaning`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 from analysis.store import contents
 from analysis.store.notes import (
     apart,
-    context,
+    meaning,
     missing,
     mixture,
     nothing,
     parameters,
     sampling,
     scale,
+    scope,
     texts,
     uneven,
 )
@@ -148,10 +150,16 @@ def contexts(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         if {*names}.isdisjoint(schema.KEYS):
             return []
         store.make_views(*mixture.READ)
+        if "model_gain" in names:
+            store.make_views("main.published_model")
         aggregates = _aggregates(cursor)
         trees = [*grouped(cursor, parsed(sql, cursor), aggregates)]
         queries = [Query(cursor, names, tree, aggregates) for tree in trees]
-        found = (it for query in queries for it in context.notes(query, is_empty=is_empty))
+        found = (
+            it
+            for query in queries
+            for it in (*scope.notes(query, is_empty=is_empty), *meaning.notes(query))
+        )
         return [*dict.fromkeys(found)]
 
 

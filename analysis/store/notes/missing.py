@@ -83,4 +83,4 @@ def _of_pairs(query: Query, node: Any, function: Any, *, is_said: bool) -> Itera
         yield f"{there} of {n} rows{why}; in the others one of them is NULL"
     if least < _FEW and (there == n or is_said or len(rows) > 1):
         where = " in a group" if len(rows) > 1 else ""
-        yield f"{least} rows{where}{few}"
+        yield f"{least} rows{where}{few}" if least else f"no row{where}"

@@ -88,17 +88,18 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             *(("count(DISTINCT {model_id})", each) for each in counted),
             ("bool_and({model_id} IN (" + values + "))", None),
         ]
-        rows = query.rows(node, asked, "model_id", makers[:1])
+        labels = _labels(query, node, groups) if makers else []
+        rows = query.rows(node, asked, "model_id", labels)
         if rows is None:
             continue
         n = len(counted)
         seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
         is_maker |= bool(makers) and {row[3 * n] for row in rows} >= {True, False}
-        named = [row for row in rows if 1 in row[n : 2 * n] and row[-1] is not None]
-        of_one = {str(row[-1]) for row in named}
+        named = [row for row in rows if 1 in row[n : 2 * n] and None not in row[3 * n + 1 :]]
+        of_one = {" / ".join(map(str, row[3 * n + 1 :])) for row in named}
         has_tuned |= any(it > 1 for row in named for it in row[2 * n : 3 * n])
-        if makers and len(rows) > 1 and of_one:
-            single[makers[0]["column_names"][-1]] = sorted(of_one)
+        if labels and len(rows) > 1 and of_one:
+            single[" / ".join(str(it["column_names"][-1]) for it in labels)] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
     reading = _Unprobed(known, query.means, query, seen, kinds)
     held = f"SELECT count(*) FROM {{}} WHERE model_id IN ({values})"
@@ -121,9 +122,19 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
         more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
         yield (
             f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each"
-            f"{', or it and its fine-tuned one' * has_tuned}, which does not tell a {maker} from a "
-            "model"
+            f"{', or it and its fine-tuned one' * has_tuned}, which does not tell a "
+            f"{'group' if '/' in maker else maker} from a model"
         )
+
+
+def _labels(query: Query, node: Any, groups: Sequence[Any]) -> list[Any]:
+    """Return the columns that rows are grouped by, without names that a SELECT gives them.
+
+    None where rows are grouped by something else too.
+    """
+    columns = {it for source in query.sources(node).values() for it in source.columns}
+    labels = [it for it in groups if column_groups([it]) <= columns]
+    return labels if all("column_names" in it for it in labels) else []
 
 
 def _counted(query: Query, own: str) -> Iterator[str]:

@@ -88,7 +88,7 @@ def _side_by_side(query: Query) -> Iterator[str]:
         grouped = column_groups(query.groups(node))
         if "model_id" not in grouped:
             continue
-        units = {*_ONE_SCALE} if _is_ranked(node) else {"weight units"}
+        units = {*_ONE_SCALE} if is_ranked(node) else {"weight units"}
         ratios = [it for it in called(node) if name_of(it) == "/"]
         relative = [id(it) for each in ratios for it in within(arguments_of(each))]
         for each in called(node):
@@ -104,8 +104,8 @@ def _side_by_side(query: Query) -> Iterator[str]:
     for table, columns in found.items():
         is_of_stream = "activation" in units_of_columns()[table, next(iter(columns))]
         yield (
-            f"{table}.{', '.join(columns)}: several models have scales of their own, so they do "
-            f"not rank models{'; compare one over the depth of a model' * is_of_stream}"
+            f"{table}.{', '.join(columns)}: the scale differs between models, so sizes do not "
+            f"rank models{'; compare one over the depth of a model' * is_of_stream}"
         )
 
 
@@ -146,7 +146,7 @@ def _signed(node: Any) -> set[str]:
     return {name for each in [*sides, *asked] for name in columns_of(each) if "gain" in name}
 
 
-def _is_ranked(node: Any) -> bool:
+def is_ranked(node: Any) -> bool:
     """Return whether a SELECT orders its rows by something else than the model."""
     orders = [
         it["expression"] for each in node.get("modifiers") or [] for it in each.get("orders", [])

@@ -18,7 +18,7 @@ from collect import schema
 _CENTRES = frozenset({"avg", "mean", "median"})
 
 #: By how much means of a group must differ to be noted, by what tells them apart.
-_FAR = {"layer": 10.0, "model_id": 3.0}
+_FAR = {"layer": 5.0, "model_id": 3.0}
 
 #: Columns that choose a block.
 _DEPTHS = frozenset({"layer", "blocks_after"})
@@ -44,7 +44,8 @@ def notes(query: Query) -> Iterator[str]:
                     found.setdefault(key, (widest[2], widest[1], widest[3]))
                     break
     for (table, columns, by), (low, high, name) in found.items():
-        where = f"over the blocks of {name} it" if by == "layer" else "in one group it"
+        unit = schema.UNITS.get(f"{table}.layer", schema.UNITS["layer"])
+        where = f"over the {unit}s of {name} it" if by == "layer" else "in one group it"
         yield (
             f"{table}: a mean of {columns} hides that {where} goes from {low:.3g} to {high:.3g}"
             f"{'' if by == 'layer' else f', in {name}'}; GROUP BY {by} too"
@@ -57,7 +58,7 @@ def _open(query: Query, node: Any) -> list[str]:
     taken = {it for each in conjuncts(node.get("where_clause")) for it in constants(each, here)}
     groups = query.groups(node)
     taken |= column_groups(groups)
-    is_by_depth = not _DEPTHS.isdisjoint(taken | columns_of(groups))
+    is_by_depth = not _DEPTHS.isdisjoint(taken)
     return ["layer"] * (not is_by_depth) + ["model_id"] * ("model_id" not in taken)
 
 

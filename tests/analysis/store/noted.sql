@@ -670,17 +670,21 @@ SELECT lab, avg(excess_growth) FROM network GROUP BY lab
 
 layer 0.915 205: SELECT model_id, avg(first_length / length) FROM stream GROUP BY model_id
 
+layer 1.04 9.74: SELECT model_id, avg(gain) FROM block GROUP BY model_id
+
 layer 0.06 9.35: SELECT model_id, avg(attention_ratio) FROM block WHERE layer > 0 GROUP BY model_id
 
 layer 0.06 9.35: SELECT avg(b.attention_ratio) AS r FROM block b WHERE model_id LIKE '%gemma%'
 
-model_id 1.09 5.48: SELECT round(layer / (n_layers - 1), 1) AS depth, avg(gain) FROM block JOIN model USING (model_id) WHERE NOT is_trained_here GROUP BY depth
+layer 1.23 9.74: SELECT round(layer / (n_layers - 1), 1) AS depth, avg(gain) FROM block JOIN model USING (model_id) WHERE NOT is_trained_here GROUP BY depth
+
+layer 1.23 9.74: SELECT floor(3.0 * layer / (layer + blocks_after + 1)), avg(gain) FROM block GROUP BY 1
 
 model_id 1.26 9.74: SELECT layer, avg(gain) FROM block JOIN model USING (model_id) WHERE NOT is_trained_here GROUP BY layer
 
 --- even means: means whose values lie near each other, or are taken apart
 
-SELECT model_id, avg(gain) FROM block GROUP BY model_id
+SELECT model_id, avg(gain) FROM block WHERE model_id NOT LIKE '%gemma%' GROUP BY model_id
 
 SELECT model_id, layer, avg(first_length / length) FROM stream GROUP BY ALL
 

@@ -65,10 +65,12 @@ def test_models_of_one_kind_or_told_apart_have_no_context(store, query):
 )
 def test_models_measured_here_are_not_all_there_are(store, query):
     (sentence,) = said(store, query)
-    measured = by_pandas.model_gain()["model_id"]
-    own = by_pandas.models().query("is_trained_here")["model_id"]
-    others = {*by_pandas.published_model()["model_id"]} - {*measured}
-    assert numbers(sentence) == [len({*measured} - {*own}), len(others)]
+    models = by_pandas.models().query("not is_trained_here")
+    here = models[models["model_id"].isin(by_pandas.model_gain()["model_id"])]
+    assert here["quantisation"].notna().all()
+    figures = by_pandas.published_model()
+    n_others = figures["gain_embedding"].notna().sum() if "gain_e" in query else len(figures)
+    assert numbers(sentence) == [len(here), len(here), n_others]
 
 
 def test_an_empty_answer_says_of_which_models_it_is(store):
@@ -106,7 +108,29 @@ def test_counted_networks_are_those_of_the_main_design(store):
     (sentence,) = said(store, "SELECT shape, count(*) FROM network GROUP BY shape")
     n = len(by_pandas.measured("study_run"))
     assert numbers(sentence) == [len(by_pandas.network()), n]
-    assert said(store, "SELECT shape, avg(log_growth) FROM network GROUP BY shape") == []
+    assert said(store, "SELECT shape, avg(loss) FROM network GROUP BY shape") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT recipe, learning_rate, count(*) AS n FROM network GROUP BY ALL",
+        "SELECT learning_rate, loss FROM network ORDER BY 1",
+    ],
+)
+def test_a_setting_is_fixed_by_recipe_and_width(store, query):
+    sentences = [it for it in said(store, query) if "learning_rate" in it]
+    assert len(sentences) == 1
+    networks = by_pandas.network()
+    assert (networks.groupby(["recipe", "d_model"])["learning_rate"].nunique() == 1).all()
+
+
+def test_the_size_of_an_update_is_not_its_effect(store):
+    query = "SELECT layer, avg(ffn_ratio_body) FROM block GROUP BY layer"
+    (sentence,) = said(store, query)
+    assert sentence.startswith("block.ffn_ratio_body: ")
+    assert "(ffn_cosine_body)" in sentence
+    assert said(store, query.replace("FROM", ", avg(ffn_cosine_body) FROM")) == []
 
 
 @pytest.mark.parametrize("column", ["recipe", "n.lab"])
@@ -118,6 +142,8 @@ def test_recipes_differ_in_blocks_and_in_the_loss_that_they_reach(store, column)
     n_short = (networks["loss"] > networks["trigram_loss"]).sum()
     assert numbers(of_loss) == [n_short, len(networks)]
     assert numbers(of_blocks) == [networks["family"].nunique()]
+    (again,) = said(store, "SELECT avg(log_growth) FROM network")
+    assert again == of_loss
     for asked in (
         "SELECT recipe, family, avg(log_growth) FROM network WHERE is_beyond_trigram GROUP BY ALL",
         "SELECT recipe, avg(log_growth) FROM network WHERE recipe IN ('gptj') AND seed = 1 "
@@ -138,9 +164,10 @@ def test_counted_claims_are_laws_numbers_and_records(store):
     [
         (
             "model_gain",
-            "growth_after_block_0",
+            "gain_last_block",
             "gain_whole_matrix",
-            "SELECT model_id, direction(growth_after_block_0) FROM model_gain",
+            "SELECT b.model_id, direction(any_value(g.gain_last_block)) FROM model_gain AS g "
+            "JOIN block AS b USING (model_id) GROUP BY ALL",
         ),
         (
             "published_model",
@@ -160,7 +187,8 @@ def test_a_gain_names_the_definition_on_the_other_side_of_1(store, table, column
     (sentence,) = [it for it in said(store, query) if "side" in it]
     rows = store.query(f"FROM {table}").dropna(subset=[column, other])
     n = ((rows[column] - 1) * (rows[other] - 1) < 0).sum()
-    assert sentence.startswith(f"{table}.{column}: {other} ")
+    assert sentence.startswith(f"{table}.{column} is of ")
+    assert f"; {other}, of " in sentence
     assert numbers(sentence.partition("of 1")[2]) == [n, len(rows)]
 
 
@@ -168,10 +196,11 @@ def test_a_gain_names_the_definition_on_the_other_side_of_1(store, table, column
     "query",
     [
         "SELECT corr(n_layers, gain_last_block) FROM published_model",
+        "SELECT model_id, direction(growth_after_block_0) FROM model_gain",
         "SELECT gain_body, gain_whole_matrix FROM model_gain",
         "FROM model_gain",
         "SELECT model_id, gain_embedding FROM model_gain",
-        "SELECT gain_body FROM model_gain WHERE gain_body > 1 AND gain_whole_matrix > 1",
+        "SELECT gain_last_block FROM model_gain WHERE gain_whole_matrix > 1",
     ],
 )
 def test_a_gain_beside_others_or_without_a_side_names_none(store, query):
