@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, called, name_of
-from analysis.store.notes.reading import resolve_group
-from analysis.store.notes.sampling import conjuncts
+from analysis.store.notes.query.conditions import conjuncts
+from analysis.store.notes.query.query import OF_PAIRS, Query, arguments_of, called, name_of
+from analysis.store.notes.query.reading import resolve_group
 from analysis.store.statement import columns_of, every, within
 from collect import schema
 

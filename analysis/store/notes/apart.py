@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.store.notes.query import (
+from analysis.store.notes.query.conditions import conjuncts
+from analysis.store.notes.query.query import (
     OF_PAIRS,
     SPREADS,
     Query,
@@ -19,7 +20,6 @@ from analysis.store.notes.query import (
     column_groups,
     name_of,
 )
-from analysis.store.notes.sampling import conjuncts
 from analysis.store.statement import columns_of
 from collect import schema
 

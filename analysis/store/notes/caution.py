@@ -9,9 +9,8 @@ and prompt sets that an aggregate takes together (`mixture`), values on several 
 parameters of files (`parameters`), rows that a join repeats (`repetition`), rows without a value
 (`absent`), dependent networks and other unlike rows (`apart`), means that few values decide
 (`uneven`), and, where the data say so, several definitions of gain or poolings of tokens, a NOT IN
-whose list holds a NULL (`contents`), a text that no row has (`texts`), and what stands there where
-no row is found (`nothing`). What an answer is of, right as it is, is said apart (`scope`,
-`meaning`).
+whose list holds a NULL (`contents`), a text that no row has, and what stands there where no row is
+found (`empty`). What an answer is of, right as it is, is said apart (`scope`, `meaning`).
 """
 
 from __future__ import annotations
@@ -26,17 +25,16 @@ from analysis.store.notes import (
     meaning,
     missing,
     mixture,
-    nothing,
     parameters,
     sampling,
     scale,
     scope,
-    texts,
     uneven,
 )
-from analysis.store.notes.grouped import grouped
-from analysis.store.notes.query import Query
-from analysis.store.notes.reading import EXTREMES, Reading
+from analysis.store.notes.empty import reasons, texts
+from analysis.store.notes.query.grouped import grouped
+from analysis.store.notes.query.query import Query
+from analysis.store.notes.query.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
 from collect import schema
 
@@ -109,7 +107,7 @@ def cautions(
             ).noted_in(tree),
         }
         plain = queries[0]
-        voids = nothing.voids(plain)
+        voids = reasons.voids(plain)
         is_empty |= any(it is plain.tree["statements"][0]["node"] for it in voids)
         sentences = [
             *(f"{name} has no rows in the opened store" for name in empty),
@@ -123,7 +121,7 @@ def cautions(
             *(mixture.lacking(plain) if is_empty else ()),
             *_of_the_rows(cursor, names, tree, aggregates),
             *texts.notes(plain, store),
-            *(nothing.reasons(plain, store) if is_empty or voids else ()),
+            *(reasons.reasons(plain, store) if is_empty or voids else ()),
             *(
                 missing.unfilled(
                     Query(cursor, names, tree, aggregates), [] if is_empty else lacking

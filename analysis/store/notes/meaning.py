@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.store.notes.query import OF_PAIRS, Query, column_groups, name_of
+from analysis.store.notes.query.query import OF_PAIRS, Query, column_groups, name_of
 from analysis.store.statement import columns_of, within
 from collect import schema
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.store import contents
 from analysis.store.notes import absent
-from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, called, name_of
+from analysis.store.notes.query.query import OF_PAIRS, Query, arguments_of, called, name_of
 from analysis.store.statement import columns_of, every
 from collect import schema
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query, called, column_groups, name_of
-from analysis.store.notes.reading import Open
-from analysis.store.notes.sampling import Sampling, conjuncts, constants
+from analysis.store.notes.query.conditions import conjuncts, constants
+from analysis.store.notes.query.query import Query, called, column_groups, name_of
+from analysis.store.notes.query.reading import Open
+from analysis.store.notes.sampling import Sampling
 from analysis.store.statement import every, named_within
 from collect import schema
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.store.notes.query import Query
+from analysis.store.notes.query.query import Query
 from analysis.store.statement import columns_of
 
 #: Models of which the file may hold one matrix twice, and how many parameters that adds.

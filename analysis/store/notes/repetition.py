@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.store.notes.query import Query, arguments_of, name_of
+from analysis.store.notes.query.query import Query, arguments_of, name_of
 from analysis.store.statement import named_within, within
 from collect import schema
 

@@ -7,13 +7,14 @@ it groups by the column or asks for one value; one model is also what only one m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
 from analysis.store.notes import repetition
-from analysis.store.notes.query import Query
-from analysis.store.notes.reading import Open, Reading
+from analysis.store.notes.query.conditions import conjuncts, constants
+from analysis.store.notes.query.query import Query
+from analysis.store.notes.query.reading import Open, Reading
 from analysis.store.notes.repetition import Repeat
 from analysis.store.statement import columns_of, within
 from collect import schema
@@ -105,26 +106,3 @@ class Sampling(Reading):
             asked = [*conjuncts(node.get("where_clause"))]
             sizes = contents.unlike_sets(self._cursor, contents.models_met(self._cursor, asked))
             self.unlike_sets |= {name: sizes for name in names if sizes}
-
-
-def conjuncts(condition: Any) -> Iterator[Any]:
-    """Yield the parts of a condition each of which must hold."""
-    if condition and condition.get("type") == "CONJUNCTION_AND":
-        for each in condition["children"]:
-            yield from conjuncts(each)
-    elif condition:
-        yield condition
-
-
-def constants(condition: Any, here: Collection[str]) -> Iterator[str]:
-    """Yield the columns that a condition gives one value, constant or of a query around it."""
-    if condition.get("class") == "COLUMN_REF":
-        yield str(condition["column_names"][-1]).lower()
-    if condition.get("type") != "COMPARE_EQUAL":
-        return
-    sides = condition["left"], condition["right"]
-    for one, other in (sides, sides[::-1]):
-        path = [str(name).lower() for name in other.get("column_names") or []]
-        is_given = path[-2] not in here if len(path) > 1 else not columns_of(other)
-        if one.get("class") == "COLUMN_REF" and is_given:
-            yield str(one["column_names"][-1]).lower()

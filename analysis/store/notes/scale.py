@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from analysis.store.notes.query import (
+from analysis.store.notes.query.query import (
     OF_PAIRS,
     SPREADS,
     Query,

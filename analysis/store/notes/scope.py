@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query, called, column_groups, name_of
-from analysis.store.notes.sampling import conjuncts, constants
+from analysis.store.notes.query.conditions import conjuncts, constants
+from analysis.store.notes.query.query import Query, called, column_groups, name_of
 from analysis.store.notes.scale import is_ranked
 from analysis.store.statement import named_within
 from collect import schema

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.store.notes.query import Query, arguments_of, column_groups, name_of
-from analysis.store.notes.sampling import conjuncts, constants
+from analysis.store.notes.query.conditions import conjuncts, constants
+from analysis.store.notes.query.query import Query, arguments_of, column_groups, name_of
 from analysis.store.notes.scale import units_of_columns
 from analysis.store.statement import columns_of, named_within
 from collect import schema

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import joins
-from analysis.store.notes.conditions import OF_NULL, atoms, subjects
-from analysis.store.notes.query import Query, called, name_of
-from analysis.store.notes.reading import resolve_group
-from analysis.store.notes.sampling import conjuncts
-from analysis.store.notes.values import MOST_NAMED, is_number, names, number, span, summary
+from analysis.store.notes.empty import joins
+from analysis.store.notes.empty.values import MOST_NAMED, is_number, names, number, span, summary
+from analysis.store.notes.query.conditions import OF_NULL, atoms, conjuncts, subjects
+from analysis.store.notes.query.query import Query, called, name_of
+from analysis.store.notes.query.reading import resolve_group
 
 if TYPE_CHECKING:
     from analysis.store.store import Store

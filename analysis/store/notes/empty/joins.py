@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query
-from analysis.store.notes.sampling import conjuncts
-from analysis.store.notes.values import number
+from analysis.store.notes.empty.values import number
+from analysis.store.notes.query.conditions import conjuncts
+from analysis.store.notes.query.query import Query
 from analysis.store.statement import all_columns, within
 
 if TYPE_CHECKING:

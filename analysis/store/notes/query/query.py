@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes.grouped import group
-from analysis.store.notes.reading import EXTREMES, resolve_group
-from analysis.store.notes.sources import Scan, Sources
+from analysis.store.notes.query.grouped import group
+from analysis.store.notes.query.reading import EXTREMES, resolve_group
+from analysis.store.notes.query.sources import Scan, Sources
 from analysis.store.statement import columns_of, every, named_within, parsed, within
 
 if TYPE_CHECKING:

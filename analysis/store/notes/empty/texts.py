@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query
+from analysis.store.notes.query.query import Query
 from analysis.store.statement import every, named_within, within
 from collect import schema
 from collect.errors import nearest

@@ -1,0 +1,1 @@
+"""Why an answer has no row, or an aggregate takes none."""
