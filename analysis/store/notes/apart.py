@@ -48,8 +48,6 @@ def notes(query: Query) -> Iterator[str]:
                 yield from _of_clusters(query, node, each, alias, table)
             if table in schema.OF_SUITES and name_of(each) in _OF_TESTS:
                 yield from _of_suites(query, node, each, alias, table)
-            if table == "prompt_gain" and name_of(each) in _OF_SPREAD - OF_PAIRS:
-                yield from _of_categories(query, node, each, alias)
         if name_of(each) in _OF_SPREAD:
             yield from _of_crossed(query, node, each)
 
@@ -96,18 +94,6 @@ def _of_unequal(query: Query, node: Any, function: Any, alias: str, table: str) 
         yield (
             f"{table}: the groups rest on {min(sizes)} to {max(sizes)} networks, the others being "
             f"left out, so they may differ in {more}; GROUP BY {more} too compares like with like"
-        )
-
-
-def _of_categories(query: Query, node: Any, function: Any, alias: str) -> Iterator[str]:
-    """Yield that prompts of one category are alike in an interval or a spread over prompts."""
-    names = ("prompt_id", "category")
-    asked = [(f'count(DISTINCT "{alias}"."{name}")', function) for name in names]
-    n, n_categories = _most(query, node, asked)
-    if n > n_categories > 1:
-        yield (
-            f"prompt_gain: {n} prompts of {n_categories} categories are not independent, so an "
-            "interval over them is too narrow"
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.store.notes.query.query import OF_PAIRS, Query, column_groups, name_of
+from analysis.store.notes.query.query import OF_PAIRS, SPREADS, Query, column_groups, name_of
 from analysis.store.statement import columns_of, within
 from collect import schema
 
@@ -56,7 +56,7 @@ _MATRICES = tuple(f"{it}_{norm}" for it in "qkvo" for norm in ("spectral", "frob
 
 def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each column whose meaning another column shows."""
-    for room in (_definitions, _updates, _weights, _recipes, _settings):
+    for room in (_definitions, _updates, _weights, _recipes, _settings, _categories):
         yield from dict.fromkeys(room(query))
 
 
@@ -130,6 +130,22 @@ def _recipes(query: Query) -> Iterator[str]:
                 yield (
                     f"network: {n_short} of the {n} networks have not reached the loss of a "
                     f"trigram model ({_TOLD}); at equal loss: log_growth_at_equal_loss"
+                )
+
+
+def _categories(query: Query) -> Iterator[str]:
+    """Yield that prompts of one category are alike, in an interval or a spread over prompts."""
+    for node, each in query.over_rows():
+        for alias, table in query.tables(node).items():
+            if table != "prompt_gain" or name_of(each) not in SPREADS | {"conf_low", "conf_high"}:
+                continue
+            asked = [f'count(DISTINCT "{alias}"."{it}")' for it in ("prompt_id", "category")]
+            rows = query.counts(node, [(sql, each) for sql in asked]) or []
+            n, n_categories = max(rows, default=(0, 0))
+            if n > n_categories > 1:
+                yield (
+                    f"prompt_gain: {n} prompts are of {n_categories} categories, within which they "
+                    "are alike, so an interval over them is too narrow for prompts of others"
                 )
 
 

@@ -225,3 +225,13 @@ def test_norms_of_one_matrix_over_blocks_can_be_scaled(store, query, columns):
 
 def test_tables_of_raw_have_no_context(store):
     assert said(store, f"SELECT count(*) FROM {schema.RAW}.model") == []
+
+
+def test_prompts_of_one_category_are_alike(store):
+    query = "SELECT model_id, avg(gain_body), conf_low(gain_body) FROM prompt_gain GROUP BY 1"
+    (sentence,) = [sentence for sentence in said(store, query) if "categories" in sentence]
+    prompts = store.query("SELECT DISTINCT prompt_id, category FROM prompt_gain")
+    of_set = prompts[prompts["prompt_id"].str.startswith("A_")]
+    assert re.findall(r"\d+", sentence) == [str(len(of_set)), str(of_set["category"].nunique())]
+    by_category = query.replace("model_id,", "model_id, category,").replace("BY 1", "BY ALL")
+    assert not [sentence for sentence in said(store, by_category) if "categories" in sentence]

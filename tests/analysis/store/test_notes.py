@@ -240,16 +240,6 @@ def test_means_of_like_values_are_not_noted(store, query):
     assert not [note for note in noted(store, query) if "hides" in note]
 
 
-def test_prompts_of_one_category_are_not_independent(store):
-    query = "SELECT model_id, avg(gain_body), conf_low(gain_body) FROM prompt_gain GROUP BY 1"
-    (note,) = [note for note in noted(store, query) if "categories" in note]
-    prompts = store.query("SELECT DISTINCT prompt_id, category FROM prompt_gain")
-    of_set = prompts[prompts["prompt_id"].str.startswith("A_")]
-    assert re.findall(r"\d+", note) == [str(len(of_set)), str(of_set["category"].nunique())]
-    by_category = query.replace("model_id,", "model_id, category,").replace("BY 1", "BY ALL")
-    assert not [note for note in noted(store, by_category) if "categories" in note]
-
-
 def test_groups_of_one_model_are_named_by_all_their_columns(store):
     query = "SELECT lab, suite, avg(gain_penultimate_block) FROM published_model GROUP BY ALL"
     (note,) = [note for note in noted(store, query) if "rest on one model" in note]
