@@ -113,7 +113,7 @@ def sql(options: argparse.Namespace) -> int:
     import duckdb
 
     from analysis.commands.shell import open_shell, statement
-    from analysis.store.notes import cautions, contexts
+    from analysis.store.notes import notes
 
     query = statement(options.query)
     if query is None:
@@ -140,9 +140,10 @@ def sql(options: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     with suppress(MemoryError, duckdb.OutOfMemoryException):  # the answer is out and stands
         lacking = [each.name for place, each in enumerate(columns) if not seen[place]]
-        for sentence in cautions(store, query, is_empty=not seen, lacking=lacking):
+        cautions, contexts = notes(store, query, is_empty=not seen, lacking=lacking)
+        for sentence in cautions:
             print(f"note: {sentence}", file=sys.stderr)
-        for sentence in contexts(store, query, is_empty=not seen):
+        for sentence in contexts:
             print(f"about: {sentence}", file=sys.stderr)
     return 0
 

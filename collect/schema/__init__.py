@@ -55,6 +55,7 @@ from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored
 from collect.schema.grain import (
     APART,
     CLUSTERS,
+    GAINS,
     GRAINS,
     KEYS,
     KIND,
@@ -76,6 +77,7 @@ __all__ = [
     "CLUSTERS",
     "DESCRIPTION",
     "FRONT",
+    "GAINS",
     "GRAINS",
     "KEYS",
     "KIND",

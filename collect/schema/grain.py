@@ -350,6 +350,13 @@ SIBLINGS = {
     }
 }
 
+#: Columns of a table of main that say of a stream how much it grows, of other models each.
+GAINS = {
+    "published_model": (
+        "gain_penultimate_block", "gain_last_block", "gain_whole_matrix", "growth_after_block_0",
+    )
+}  # fmt: skip
+
 #: Columns of a key whose value names a unit only within that of another: a head is of one block.
 WITHIN = {"head": "layer"}
 

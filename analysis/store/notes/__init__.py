@@ -10,7 +10,7 @@ found. `scope` says what an answer is of and `meaning` what its columns mean bes
 nothing need be wrong with it.
 """
 
-from analysis.store.notes.caution import cautions, contexts
+from analysis.store.notes.caution import cautions, contexts, notes
 from analysis.store.notes.sql import QueryWarning, sql
 
-__all__ = ["QueryWarning", "cautions", "contexts", "sql"]
+__all__ = ["QueryWarning", "cautions", "contexts", "notes", "sql"]

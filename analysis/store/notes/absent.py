@@ -113,6 +113,8 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
     groups = {**node, "modifiers": [], "having": None, "qualify": None}
     every_row = query.ungrouped(node)
     groups = every_row if len(node.get("group_sets") or []) > 1 else groups
+    is_counted = any(name_of(it) == "count_star" for it in functions)
+    left_out = f"which do not count{', while count(*) counts them' * is_counted}"
     for each in functions:
         compared = [*_compared(each.get("filter")), *_compared(arguments_of(each))]
         for path, takes_texts in compared:
@@ -122,7 +124,7 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
         is_beside = name_of(each) == "count" and any(map(_is_distinct, functions))
         if is_beside or not ("count" in name_of(each) or name_of(each) in _OTHERS):
             for path in _taken(arguments_of(each)):
-                yield _Use(path, node=groups, rows_of=each, is_told=is_told)
+                yield _Use(path, left_out, groups, each, is_told=is_told)
     yield from _of_where(every_row)
     if not functions and not node.get("group_expressions"):
         yield from _of_ranks(node, every_row, orders if is_cut else [])
@@ -225,27 +227,28 @@ def _lacking(query: Query, use: _Use, alias: str, table: str, column: str) -> st
 
 def _siblings(query: Query) -> Iterator[str]:
     """Yield how many models without a value have it in a column that nothing asks for."""
-    asked_anywhere = query.columns
     for node in query.selects:
         asked = columns_of([node["select_list"], node.get("where_clause"), node.get("modifiers")])
         for alias, source in query.sources(node).items():
-            for column, other in schema.SIBLINGS.get(source.table, {}).items():
-                if column not in asked or other in asked_anywhere:
-                    continue
-                if not {column, other} <= source.columns:
-                    continue
-                n = _only(query, node, f'"{alias}"."{column}"', f'"{alias}"."{other}"')
-                if n:
-                    models = "1 model" if n == 1 else f"{n} models"
-                    yield (
-                        f"{source.table}.{column}: {models} without it have {other}, over other "
-                        "prompts"
-                    )
+            pairs = schema.SIBLINGS.get(source.table, {})
+            gains = schema.GAINS.get(source.table, ())
+            for column in sorted(asked & source.columns & {*pairs, *gains}):
+                open_ones = source.columns - query.columns
+                kinds = (("over other prompts", [pairs.get(column)]), ("another gain", gains))
+                said = []
+                for kind, names in kinds:
+                    others = [it for it in names if it in open_ones and column in (*pairs, *gains)]
+                    found = [(_only(query, node, alias, column, it), it) for it in others]
+                    n, other = max(found, default=(0, ""), key=lambda it: it[0])
+                    models = "model" if n == 1 else "models"
+                    said += [f"{n} {models} without it have {other}, {kind}"] if n else []
+                if said:
+                    yield f"{source.table}.{column}: {'; '.join(said)}"
 
 
-def _only(query: Query, node: Any, place: str, other: str) -> int:
+def _only(query: Query, node: Any, alias: str, column: str, name: str) -> int:
     """Return how many rows have a value in another column alone, whatever WHERE asks of one."""
-    column = place.rpartition(".")[2].strip('"')
+    place, other = (f'"{alias}"."{it}"' for it in (column, name))
     rest = [it for it in conjuncts(node.get("where_clause")) if column not in columns_of(it)]
     rows = query.ungrouped(node)
     clause = {**rows["where_clause"], "children": rest} if len(rest) > 1 else None

@@ -29,6 +29,9 @@ _OF_SPREAD = OF_PAIRS | SPREADS | {"conf_low", "conf_high"}
 #: Of these, those that say it of models.
 _OF_TESTS = OF_PAIRS | {"conf_low", "conf_high"}
 
+#: Models of a suite from which on a statistic within it is said.
+_FEW = 3
+
 _CENTRES = frozenset({"avg", "mean", "median"})
 
 
@@ -112,10 +115,25 @@ def _of_suites(query: Query, node: Any, function: Any, alias: str, table: str) -
         n, n_suites = max(dependent)
         of = "one suite" if n_suites == 1 else f"{n_suites} suites"
         where = " in a group" if len(rows) > 1 else ""
+        inner = _within_suites(query, node, function, suite) if len(rows) == 1 else ""
         yield (
             f"{table}: {n} models of {of}{where} are not independent, so an interval or a "
-            "correlation over them is too sure"
+            f"correlation over them is too sure{inner}"
         )
+
+
+def _within_suites(query: Query, node: Any, function: Any, suite: str) -> str:
+    """Return what a statistic of pairs is within each suite of enough models, in words."""
+    if name_of(function) not in OF_PAIRS:
+        return ""
+    wheres = [*conjuncts(node.get("where_clause"))]
+    of_pairs = {**function, "function_name": "regr_count"}
+    if "qualified_name" in function:  # versions of the engine that name a function twice
+        of_pairs["qualified_name"] = {"path": ["regr_count"]}
+    sizes = dict(query.values(of_pairs, node, [suite], wheres))
+    values = query.values(function, node, [suite], wheres)
+    said = [f"{it:.2f} in {name}" for name, it in values if it is not None and sizes[name] >= _FEW]
+    return f"; {name_of(function)} is {', '.join(said)}" if said else ""
 
 
 def _of_ways(query: Query, node: Any, function: Any, alias: str, table: str) -> Iterator[str]:

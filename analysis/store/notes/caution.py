@@ -16,8 +16,8 @@ found (`empty`). What an answer is of, right as it is, is said apart (`scope`, `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from analysis.store import contents
 from analysis.store.notes import (
@@ -57,10 +57,10 @@ _ROOMS = (
 )
 
 
-def cautions(
+def notes(
     store: Store, sql: str, *, is_empty: bool = False, lacking: Sequence[str] = ()
-) -> list[str]:
-    """Return a sentence for each table that a query reads and that has no row or repeats a unit.
+) -> tuple[list[str], list[str]]:
+    """Return what is said of an answer: what must not be mixed (cautions), and what it is of.
 
     Parameters
     ----------
@@ -74,97 +74,116 @@ def cautions(
         Columns of the answer without a value in any of its rows.
     """
     with store.cursor() as cursor:
-        names = read_tables(sql, cursor)
-        if not names:
-            return []
-        if not {*names}.isdisjoint(schema.OF_MODELS):
-            store.make_views(*mixture.READ)
-        empty = [
-            name
-            for name in names
-            if (name.startswith(f"{schema.RAW}.") and name.partition(".")[2] in schema.tables())
-            and not cursor.execute(f"FROM {name} LIMIT 1").fetchall()
-        ]
-        tree, aggregates = parsed(sql, cursor), _aggregates(cursor)
-        trees = [*grouped(cursor, tree, aggregates)]
-        queries = [Query(cursor, names, each, aggregates) for each in trees]
-        grains = {
-            name: grain
-            for name in {*names} - {*empty}
-            if name.startswith(_RAW) and (grain := schema.GRAINS.get(name.removeprefix(_RAW)))
-        }
-        repeated = {name: frozenset(grain.columns) for name, grain in grains.items()}
-        noted = {
-            *(
-                it
-                for each in trees
-                for it in Reading(repeated, aggregates - EXTREMES).noted_in(each)
-            ),
-            *Reading(
-                {name: frozenset(grain.quantities) for name, grain in grains.items()},
-                aggregates & EXTREMES,
-                takes_order=True,
-            ).noted_in(tree),
-        }
-        plain = queries[0]
-        voids = reasons.voids(plain)
-        is_empty |= any(it is plain.tree["statements"][0]["node"] for it in voids)
-        sentences = [
-            *(f"{name} has no rows in the opened store" for name in empty),
-            *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
-            *(
-                sentence
-                for query in ([] if is_empty else queries)
-                for room in _ROOMS
-                for sentence in room.notes(query)
-            ),
-            *(mixture.lacking(plain) if is_empty else ()),
-            *_of_the_rows(cursor, names, tree, aggregates),
-            *texts.notes(plain, store),
-            *(reasons.reasons(plain, store) if is_empty or voids else ()),
-            *(
-                missing.unfilled(
-                    Query(cursor, names, tree, aggregates), [] if is_empty else lacking
-                )
-            ),
-        ]
-        return [*dict.fromkeys(sentences)]
+        asked = _asked(store, cursor, sql)
+        if not asked:
+            return [], []
+        found = _cautions(store, asked, is_empty=is_empty, lacking=lacking)
+        return [*dict.fromkeys(found)], _contexts(store, asked, is_empty=is_empty)
+
+
+def cautions(
+    store: Store, sql: str, *, is_empty: bool = False, lacking: Sequence[str] = ()
+) -> list[str]:
+    """Return a sentence for each table that a query reads and that has no row or repeats a unit.
+
+    Parameters are those of `notes`.
+    """
+    with store.cursor() as cursor:
+        asked = _asked(store, cursor, sql)
+        found = _cautions(store, asked, is_empty=is_empty, lacking=lacking) if asked else []
+        return [*dict.fromkeys(found)]
 
 
 def contexts(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
     """Return what the rows are that an answer is of, and other definitions of a gain that it takes.
 
-    Parameters
-    ----------
-    store
-        Where the query was answered.
-    sql
-        A statement that it answered.
-    is_empty
-        Whether the answer has no row.
+    Parameters are those of `notes`.
     """
     with store.cursor() as cursor:
-        names = read_tables(sql, cursor)
-        if {*names}.isdisjoint(schema.KEYS):
-            return []
+        asked = _asked(store, cursor, sql)
+        return _contexts(store, asked, is_empty=is_empty) if asked else []
+
+
+def _asked(store: Store, cursor: duckdb.DuckDBPyConnection, sql: str) -> list[Query]:
+    """Return a statement as it is, then with pivots as GROUP BY, then a query for each window.
+
+    None where it reads no table.
+    """
+    names = read_tables(sql, cursor)
+    if not names:
+        return []
+    if not {*names}.isdisjoint(schema.OF_MODELS):
         store.make_views(*mixture.READ)
-        if "model_gain" in names:
-            store.make_views("main.published_model")
-        aggregates = _aggregates(cursor)
-        trees = [*grouped(cursor, parsed(sql, cursor), aggregates)]
-        queries = [Query(cursor, names, tree, aggregates) for tree in trees]
-        found = (
-            it
-            for query in queries
-            for it in (*scope.notes(query, is_empty=is_empty), *meaning.notes(query))
-        )
-        return [*dict.fromkeys(found)]
+    aggregates = _aggregates(cursor)
+    tree = parsed(sql, cursor)
+    trees = [tree, *grouped(cursor, tree, aggregates)]
+    return [Query(cursor, names, each, aggregates) for each in trees]
 
 
-def _of_the_rows(
-    cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any, aggregates: frozenset[str]
-) -> Iterator[str]:
+def _contexts(store: Store, asked: Sequence[Query], *, is_empty: bool) -> list[str]:
+    original, *queries = asked
+    if {*original.names}.isdisjoint(schema.KEYS):
+        return []
+    if "model_gain" in original.names:
+        store.make_views("main.published_model")
+    found = (
+        it
+        for query in queries
+        for it in (*scope.notes(query, is_empty=is_empty), *meaning.notes(query))
+    )
+    return [*dict.fromkeys(found)]
+
+
+def _cautions(
+    store: Store, asked: Sequence[Query], *, is_empty: bool, lacking: Sequence[str]
+) -> list[str]:
+    original, *queries = asked
+    plain, names = queries[0], original.names
+    empty = [
+        name
+        for name in names
+        if (name.startswith(_RAW) and name.removeprefix(_RAW) in schema.tables())
+        and not plain.cursor.execute(f"FROM {name} LIMIT 1").fetchall()
+    ]
+    voids = reasons.voids(plain)
+    is_empty |= any(it is plain.tree["statements"][0]["node"] for it in voids)
+    return [
+        *(f"{name} has no rows in the opened store" for name in empty),
+        *_of_grains(original, queries, {*names} - {*empty}),
+        *(
+            sentence
+            for query in ([] if is_empty else queries)
+            for room in _ROOMS
+            for sentence in room.notes(query)
+        ),
+        *(mixture.lacking(plain) if is_empty else ()),
+        *_of_the_rows(original),
+        *texts.notes(plain, store),
+        *(reasons.reasons(plain, store) if is_empty or voids else ()),
+        *missing.unfilled(original, [] if is_empty else lacking),
+    ]
+
+
+def _of_grains(original: Query, queries: Sequence[Query], names: Collection[str]) -> Iterator[str]:
+    """Yield what to take one of, of each table of raw that repeats a unit."""
+    aggregates = original.aggregates
+    grains = {
+        name: grain
+        for name in names
+        if name.startswith(_RAW) and (grain := schema.GRAINS.get(name.removeprefix(_RAW)))
+    }
+    repeated = {name: frozenset(grain.columns) for name, grain in grains.items()}
+    other = {name: frozenset(grain.quantities) for name, grain in grains.items()}
+    counted = Reading(repeated, aggregates - EXTREMES)
+    extremes = Reading(other, aggregates & EXTREMES, takes_order=True)
+    noted = {it for query in queries for it in counted.noted_in(query.tree)}
+    for name in sorted(noted | {*extremes.noted_in(original.tree)}):
+        yield f"{name}: take {grains[name].rule}"
+
+
+def _of_the_rows(query: Query) -> Iterator[str]:
     """Yield what the rows say of a query: prompts counted again, mixed gains, NULL, names."""
+    cursor, names, tree, aggregates = query.cursor, query.names, query.tree, query.aggregates
     again = contents.measured_again(cursor, tree)
     runs = dict.fromkeys(contents.of_runs(cursor, names, tree), frozenset({contents.TELLS_RUNS}))
     counting = aggregates - EXTREMES
@@ -202,12 +221,12 @@ def _of_the_rows(
 def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Return the names of the aggregates of the engine and of the store's macros that hold one."""
     rows = cursor.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'"
+        "SELECT function_name, any_value(macro_definition), bool_or(function_type = 'aggregate') "
+        "FROM duckdb_functions() "
+        "WHERE function_type = 'aggregate' OR (function_type = 'macro' AND NOT internal) "
+        "GROUP BY function_name"
     ).fetchall()
-    known = frozenset(name for (name,) in rows)
-    macros = cursor.execute(
-        "SELECT function_name, macro_definition FROM duckdb_functions() "
-        "WHERE function_type = 'macro' AND NOT internal"
-    ).fetchall()
+    known = frozenset(name for name, _, is_aggregate in rows if is_aggregate)
+    macros = [(name, text) for name, text, is_aggregate in rows if not is_aggregate]
     called = {name: set(re.findall(r"(\w+)\(", text)) for name, text in macros}
     return known | {name for name, words in called.items() if not known.isdisjoint(words)}

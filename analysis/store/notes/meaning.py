@@ -168,15 +168,16 @@ def _weights(query: Query) -> Iterator[str]:
 
 def _most_apart(query: Query, node: Any, place: str, others: Sequence[str]) -> tuple[int, int, str]:
     """Return the column that lies on the other side of 1 for most rows: how many, of how many."""
-    best, alias = (0, 0, ""), place.partition(".")[0]
-    for other in others:
-        product = f'({place} - 1) * ({alias}."{other}" - 1)'
-        sides = ("< 0", "IS NOT NULL")
-        each = [f"CASE WHEN {product} {side} THEN {alias}.model_id END" for side in sides]
-        asked = [f"count(DISTINCT {it})" for it in each]
-        rows = query.counts(query.ungrouped(node), [(sql, None) for sql in asked])
-        best = max([best, *((*row, other) for row in rows or [])])
-    return best
+    alias = place.partition(".")[0]
+    asked = [
+        f'count(DISTINCT CASE WHEN ({place} - 1) * ({alias}."{other}" - 1) {side} '
+        f"THEN {alias}.model_id END)"
+        for other in others
+        for side in ("< 0", "IS NOT NULL")
+    ]
+    ((*counts,),) = query.counts(query.ungrouped(node), [(sql, None) for sql in asked]) or [()]
+    pairs = zip(counts[::2], counts[1::2], others, strict=False)
+    return max(pairs, default=(0, 0, ""))
 
 
 def _with_a_side(node: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from analysis.store.notes.caution import cautions, contexts
+from analysis.store.notes.caution import notes
 from analysis.store.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def sql(query: str, store: Store | None = None) -> pd.DataFrame:
     rows = asked.query(query)
     is_there = rows.notna().any()
     lacking = [str(name) for name, there in is_there.items() if not there]
-    notes = cautions(asked, query, is_empty=rows.empty, lacking=lacking)
-    for sentence in [*notes, *contexts(asked, query, is_empty=rows.empty)]:
+    cautions, contexts = notes(asked, query, is_empty=rows.empty, lacking=lacking)
+    for sentence in [*cautions, *contexts]:
         warnings.warn(sentence, QueryWarning, stacklevel=2)
     return rows

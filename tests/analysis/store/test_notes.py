@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from analysis.store import open_store
@@ -69,7 +70,7 @@ def test_a_query_that_makes_other_rows_is_not_read_as_its_table(store, end):
 @pytest.mark.parametrize("case", NOTED["not met"])
 def test_rows_that_meet_no_comparison_are_noted_with_their_number(store, case):
     column, query = case.split(": ", 1)
-    notes = [it for it in noted(store, query) if column in it and "over other prompts" not in it]
+    notes = [it for it in noted(store, query) if column in it and "without it have" not in it]
     (note,) = [it for it in notes if "rounding" not in it]
     values = by_pandas.published_model()
     values = values[values["n_layers"] > 4] if "n_layers" in query else values
@@ -248,3 +249,40 @@ def test_groups_of_one_model_are_named_by_all_their_columns(store):
     for lab, suite in sizes.index[sizes == 1]:
         assert f"{lab} / {suite}" in note
     assert note.count("/") == (sizes == 1).sum() + 1
+
+
+def test_a_correlation_is_said_within_suites_of_three_models_or_more(store):
+    query = "SELECT corr(ln(n_parameters), gain_penultimate_block) FROM published_model"
+    (note,) = [note for note in noted(store, query) if "not independent" in note]
+    figures = by_pandas.published_model().merge(by_pandas.models())
+    figures = figures.dropna(subset="gain_penultimate_block")
+    figures["size"] = np.log(figures["n_parameters"])
+    within = {
+        name: rows["size"].corr(rows["gain_penultimate_block"])
+        for name, rows in figures.groupby("suite")
+        if len(rows) >= 3
+    }
+    assert len(within) == 3
+    assert {f"{r:.2f} in {name}" for name, r in within.items()} == {
+        *note.partition("corr is ")[2].split(", ")
+    }
+
+
+def test_a_count_of_rows_beside_a_mean_is_not_of_its_values(store):
+    query = "SELECT lab, avg(gain_last_block){} FROM published_model GROUP BY lab"
+    for beside, is_said in ((", count(*)", True), ("", False)):
+        (note,) = [it for it in noted(store, query.format(beside)) if " is NULL in " in it]
+        assert ("count(*)" in note) == is_said
+
+
+def test_models_with_another_gain_alone_are_counted(store):
+    query = (
+        "SELECT t.gain_penultimate_block, b.gain_penultimate_block FROM published_model AS t "
+        "JOIN published_model AS b ON t.base_model_id = b.model_id"
+    )
+    (note,) = [it for it in noted(store, query) if "another gain" in it]
+    figures = by_pandas.published_model().merge(by_pandas.models())
+    tuned = figures[figures["base_model_id"].isin(figures["model_id"])]
+    n = (tuned["gain_penultimate_block"].isna() & tuned["gain_last_block"].notna()).sum()
+    assert note.startswith(f"published_model.gain_penultimate_block: {n} models without it have ")
+    assert "gain_last_block" in note
