@@ -82,7 +82,7 @@ SELECT g.study_run_id                                                           
   JOIN main.network AS n ON n.network_id = g.study_run_id
  WHERE g.study = 'packages'
    AND g.tokens = 'without_first';
-COMMENT ON VIEW main.network_step IS 'One row per network of table network and step of its training at which it was measured; step 0 is before the first. A mean over all steps mixes training, untrained networks included, with its end. Group by step, or take table network for the end. Networks of one recipe are not independent: average by recipe before an interval. The first token of each window is left out, as registered. Other designs, and means with the first token: raw.study_growth.';
+COMMENT ON VIEW main.network_step IS 'One row per network of table network and step of its training at which it was measured; step 0 is before the first. A mean over all steps mixes training, untrained networks included, with its end. Group by step and recipe, since growth falls with training under some recipes and rises under others, or take table network for the end. Networks of one recipe are not independent: average by recipe before an interval. The first token of each window is left out, as registered. Other designs, and means with the first token: raw.study_growth.';
 COMMENT ON COLUMN main.network_step.network_id IS 'Network; see network [-]';
 COMMENT ON COLUMN main.network_step.step IS 'Steps taken before the measurement [1]';
 COMMENT ON COLUMN main.network_step.recipe IS 'Recipe, the kind of block included; see network [-]';

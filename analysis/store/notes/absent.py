@@ -233,17 +233,26 @@ def _siblings(query: Query) -> Iterator[str]:
             pairs = schema.SIBLINGS.get(source.table, {})
             gains = schema.GAINS.get(source.table, ())
             for column in sorted(asked & source.columns & {*pairs, *gains}):
-                open_ones = source.columns - query.columns
-                kinds = (("over other prompts", [pairs.get(column)]), ("another gain", gains))
+                kinds = {"over other prompts": [pairs.get(column)]}
+                if column in gains and _is_void(query, node, f'"{alias}"."{column}"'):
+                    kinds["another gain"] = [*gains]
                 said = []
-                for kind, names in kinds:
-                    others = [it for it in names if it in open_ones and column in (*pairs, *gains)]
+                for kind, names in kinds.items():
+                    others = [it for it in names if it in source.columns - query.columns]
                     found = [(_only(query, node, alias, column, it), it) for it in others]
                     n, other = max(found, default=(0, ""), key=lambda it: it[0])
-                    models = "model" if n == 1 else "models"
-                    said += [f"{n} {models} without it have {other}, {kind}"] if n else []
+                    models = "1 model without it has" if n == 1 else f"{n} models without it have"
+                    said += [f"{models} {other}, {kind}"] if n else []
                 if said:
                     yield f"{source.table}.{column}: {'; '.join(said)}"
+
+
+def _is_void(query: Query, node: Any, place: str) -> bool:
+    """Return whether some group of a SELECT, or all its rows, has no value of a column."""
+    asked = [("count(*)", None), (f"count({place})", None)]
+    groups = {**node, "modifiers": [], "having": None, "qualify": None}
+    rows = query.counts(groups, asked) or query.counts(query.ungrouped(node), asked)
+    return any(n > there == 0 for n, there in rows or [])
 
 
 def _only(query: Query, node: Any, alias: str, column: str, name: str) -> int:

@@ -69,7 +69,8 @@ def _of_clusters(query: Query, node: Any, function: Any, alias: str, table: str)
     elif n_designs > 1 and name_of(function) not in OF_PAIRS:
         yield (
             f"{table}: {n_designs} {design}s of one {cluster} are in a spread; GROUP BY {design} "
-            "too takes that of seeds alone"
+            f"too takes that of seeds alone, and for a standard error of a {cluster} average each "
+            f"{design} first"
         )
 
 

@@ -129,7 +129,10 @@ def _contexts(store: Store, asked: Sequence[Query], *, is_empty: bool) -> list[s
     found = (
         it
         for query in queries
-        for it in (*scope.notes(query, is_empty=is_empty), *meaning.notes(query))
+        for it in (
+            *scope.notes(query, is_empty=is_empty),
+            *([] if is_empty else meaning.notes(query)),
+        )
     )
     return [*dict.fromkeys(found)]
 

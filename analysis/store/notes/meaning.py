@@ -56,7 +56,7 @@ _MATRICES = tuple(f"{it}_{norm}" for it in "qkvo" for norm in ("spectral", "frob
 
 def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each column whose meaning another column shows."""
-    for room in (_definitions, _updates, _weights, _recipes, _settings, _categories):
+    for room in (_definitions, _updates, _weights, _recipes, _settings, _categories, _even_shares):
         yield from dict.fromkeys(room(query))
 
 
@@ -101,7 +101,8 @@ def _settings(query: Query) -> Iterator[str]:
                 are = "is" if len(asked) == 1 else "are"
                 yield (
                     f"{source.table}.{', '.join(asked)} {are} fixed by recipe and d_model; the "
-                    "factors of the design are recipe, shape and seed"
+                    "factors of the design are recipe, shape and seed; designs that cross "
+                    "settings: raw.study_level"
                 )
 
 
@@ -147,6 +148,23 @@ def _categories(query: Query) -> Iterator[str]:
                     f"prompt_gain: {n} prompts are of {n_categories} categories, within which they "
                     "are alike, so an interval over them is too narrow for prompts of others"
                 )
+
+
+def _even_shares(query: Query) -> Iterator[str]:
+    """Yield what share of attention the first token has where heads attend evenly."""
+    even = "first_token_share_if_even"
+    for node in query.selects:
+        for alias, source in query.sources(node).items():
+            is_asked = "first_token_share" in query.columns and even not in query.columns
+            if source.table != "attention" or not is_asked or even not in source.columns:
+                continue
+            asked = [(f'{it}("{alias}".{even})', None) for it in ("min", "max")]
+            for low, high in query.counts(query.ungrouped(node), asked) or []:
+                if low is not None:
+                    yield (
+                        f"attention.first_token_share would be {low:.2f} to {high:.2f} if every "
+                        f"token attended evenly ({even}); the first token's own row is left out"
+                    )
 
 
 def _weights(query: Query) -> Iterator[str]:

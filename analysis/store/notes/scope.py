@@ -102,7 +102,7 @@ def _of_gains(query: Query, node: Any, alias: str) -> Iterator[str]:
     ((n, n_quantised, n_others, n_reported),) = query.cursor.execute(sql).fetchall()
     files = f", {n_quantised} of them of quantised files" if n_quantised else ""
     of_them = f" with {column}" if column else f", without {asked[0]}" if asked else ""
-    by_others = f", raw.reported_gain {n_reported} that others measured" if n_reported else ""
+    by_others = f"; {n_reported} that others measured: raw.reported_gain" if n_reported else ""
     if n_others:
         yield (
             f"model_gain has the {n} models measured here{files}; published_model has {n_others} "
@@ -111,8 +111,6 @@ def _of_gains(query: Query, node: Any, alias: str) -> Iterator[str]:
 
 
 def _of_prompts(query: Query, node: Any, alias: str) -> Iterator[str]:
-    if "prompt_set" in query.columns:
-        return
     n_prompts, n_sets = query.cursor.execute(_OTHER_PROMPTS).fetchone() or (0, 0)
     if n_sets:
         yield (

@@ -26,9 +26,10 @@ _DEPTHS = frozenset({"layer", "blocks_after"})
 
 def notes(query: Query) -> Iterator[str]:
     """Yield a sentence for each mean in which values of one block or model lie far above others."""
-    found = dict[tuple[str, str, str], tuple[float, float, str]]()
+    found = dict[tuple[str, str, str], tuple[float, float, str, bool]]()
     for node, each in query.over_rows():
-        columns = ", ".join(sorted(columns_of(arguments_of(each))))
+        columns = " with ".join(sorted(columns_of(arguments_of(each))))
+        is_cut = any(column_groups([it]) != {"model_id"} for it in query.groups(node))
         for alias, table in query.tables(node).items():
             if name_of(each) not in _CENTRES or "layer" not in schema.KEYS.get(table, ()):
                 continue
@@ -41,11 +42,15 @@ def notes(query: Query) -> Iterator[str]:
                 key = (table, columns, by)
                 widest = max(_ranges(query, node, each, alias, by), default=None)
                 if widest and widest[1] >= _FAR[by] * widest[2] and widest[1] > 1:
-                    found.setdefault(key, (widest[2], widest[1], widest[3]))
+                    found.setdefault(key, (widest[2], widest[1], widest[3], is_cut))
                     break
-    for (table, columns, by), (low, high, name) in found.items():
+    for (table, columns, by), (low, high, name, is_cut) in found.items():
         unit = schema.UNITS.get(f"{table}.layer", schema.UNITS["layer"])
-        where = f"over the {unit}s of {name} it" if by == "layer" else "in one group it"
+        where = (
+            f"over the {unit}s of {name}{', in one group,' * is_cut} it"
+            if by == "layer"
+            else "in one group it"
+        )
         yield (
             f"{table}: a mean of {columns} hides that {where} goes from {low:.3g} to {high:.3g}"
             f"{'' if by == 'layer' else f', in {name}'}; GROUP BY {by} too"

@@ -93,8 +93,6 @@ SELECT avg(p.n_layers) FROM published_model p LEFT JOIN model_gain USING (model_
 
 SELECT avg(n_layers) FROM model WHERE is_published
 
-SELECT lab, avg(gain_last_block) FROM published_model WHERE lab = 'TII' GROUP BY lab
-
 SELECT avg(g) FROM (SELECT ln(gain_last_block) AS g FROM published_model)
 
 SELECT prompt_set, count(DISTINCT model_id) FROM prompt_gain GROUP BY prompt_set
@@ -645,6 +643,12 @@ SELECT direction(p.gain_penultimate_block) d, count(gain_penultimate_block) FROM
 0: SELECT lab, avg(gain_penultimate_block) FROM published_model WHERE lab = 'Meta' GROUP BY lab
 
 0: SELECT avg(gain_penultimate_block), avg(gain_penultimate_block_pythia) FROM published_model
+
+--- another gain: models of a group without a gain that have another: their number and the query
+
+1: SELECT lab, avg(gain_last_block) FROM published_model WHERE lab = 'TII' GROUP BY lab
+
+0: SELECT avg(gain_last_block) FROM published_model
 
 --- unequal networks: groups of networks of which unequal shares are left out: fewest, most, query
 

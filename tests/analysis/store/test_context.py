@@ -100,7 +100,7 @@ def test_counted_prompts_are_those_of_one_set(store):
     others = by_pandas.measured("prompt").drop_duplicates("prompt_id").set_index("prompt_set")
     left = sorted({*prompts} - {*here})
     assert numbers(sentence) == [len(others.loc[left]), len(left)]
-    assert said(store, "SELECT prompt_set, count(*) FROM prompt_gain GROUP BY ALL") == []
+    assert said(store, "SELECT prompt_set, count(*) FROM prompt_gain GROUP BY ALL") == [sentence]
     assert said(store, "SELECT avg(n_tokens) FROM prompt_gain") == []
 
 
@@ -235,3 +235,16 @@ def test_prompts_of_one_category_are_alike(store):
     assert re.findall(r"\d+", sentence) == [str(len(of_set)), str(of_set["category"].nunique())]
     by_category = query.replace("model_id,", "model_id, category,").replace("BY 1", "BY ALL")
     assert not [sentence for sentence in said(store, by_category) if "categories" in sentence]
+
+
+def test_a_share_of_the_first_token_stands_beside_that_of_even_attention(store):
+    query = "SELECT model_id, avg(first_token_share) FROM attention GROUP BY model_id"
+    (sentence,) = said(store, query)
+    even = by_pandas.attention()["first_token_share_if_even"]
+    assert f"{even.min():.2f} to {even.max():.2f}" in sentence
+    assert said(store, query.replace("FROM", ", avg(first_token_share_if_even) FROM")) == []
+
+
+def test_an_empty_answer_says_nothing_of_its_columns(store):
+    query = "SELECT o_spectral FROM layer_weight WHERE model_id = 'none'"
+    assert said(store, query, is_empty=True) == []

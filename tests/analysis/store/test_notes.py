@@ -286,3 +286,14 @@ def test_models_with_another_gain_alone_are_counted(store):
     n = (tuned["gain_penultimate_block"].isna() & tuned["gain_last_block"].notna()).sum()
     assert note.startswith(f"published_model.gain_penultimate_block: {n} models without it have ")
     assert "gain_last_block" in note
+
+
+@pytest.mark.parametrize("case", NOTED["another gain"])
+def test_a_group_without_a_gain_names_another_that_its_models_have(store, case):
+    n, query = case.split(": ", 1)
+    notes = [note for note in noted(store, query) if "another gain" in note]
+    figures = by_pandas.published_model().merge(by_pandas.models())
+    of_lab = figures[figures["lab"] == "TII"]
+    assert of_lab["gain_last_block"].isna().all()
+    assert of_lab["gain_penultimate_block"].notna().sum() == 1
+    assert [re.findall(r"\d+", note) for note in notes] == ([[n]] if n != "0" else [])
