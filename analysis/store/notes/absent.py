@@ -125,21 +125,19 @@ def _uses(query: Query, node: Any) -> Iterator[_Use]:
         if is_beside or not ("count" in name_of(each) or name_of(each) in _OTHERS):
             for path in _taken(arguments_of(each)):
                 yield _Use(path, left_out, groups, each, is_told=is_told)
-    yield from _of_where(every_row)
+    yield from _of_where(query, every_row)
     if not functions and not node.get("group_expressions"):
         yield from _of_ranks(node, every_row, orders if is_cut else [])
 
 
-def _of_where(rows: Any) -> Iterator[_Use]:
+def _of_where(query: Query, rows: Any) -> Iterator[_Use]:
     """Yield the columns that a WHERE compares, among the rows that its other conditions take."""
     conditions = [*conjuncts(rows.get("where_clause"))]
     compared = [[*_compared(each)] for each in conditions]
     names = [{_last(path) for path, _ in some} for some in compared]
     for path, takes_texts in (it for some in compared for it in some):
         others = [it for it, some in zip(conditions, names, strict=True) if _last(path) not in some]
-        clause = {**rows["where_clause"], "children": others} if len(others) > 1 else None
-        rest = {**rows, "where_clause": clause or (others or [None])[0]}
-        yield _Use(path, node=rest, takes_texts=takes_texts)
+        yield _Use(path, node=query.where(rows, others), takes_texts=takes_texts)
 
 
 def _of_ranks(node: Any, rows: Any, orders: Sequence[Any]) -> Iterator[_Use]:
@@ -259,8 +257,6 @@ def _only(query: Query, node: Any, alias: str, column: str, name: str) -> int:
     """Return how many rows have a value in another column alone, whatever WHERE asks of one."""
     place, other = (f'"{alias}"."{it}"' for it in (column, name))
     rest = [it for it in conjuncts(node.get("where_clause")) if column not in columns_of(it)]
-    rows = query.ungrouped(node)
-    clause = {**rows["where_clause"], "children": rest} if len(rest) > 1 else None
-    rows["where_clause"] = clause or (rest or [None])[0]
+    rows = query.ungrouped(query.where(node, rest))
     sql = f"count(CASE WHEN {place} IS NULL AND {other} IS NOT NULL THEN 1 END)"
     return max((n for (n,) in query.counts(rows, [(sql, None)]) or []), default=0)

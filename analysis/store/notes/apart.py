@@ -13,6 +13,8 @@ from typing import Any
 
 from analysis.store.notes.query.conditions import conjuncts
 from analysis.store.notes.query.query import (
+    CENTRES,
+    INTERVALS,
     OF_PAIRS,
     SPREADS,
     Query,
@@ -24,15 +26,13 @@ from analysis.store.statement import columns_of
 from collect import schema
 
 #: Functions that say how sure a mean is, or how closely two quantities go together.
-_OF_SPREAD = OF_PAIRS | SPREADS | {"conf_low", "conf_high"}
+_OF_SPREAD = OF_PAIRS | SPREADS | INTERVALS
 
 #: Of these, those that say it of models.
-_OF_TESTS = OF_PAIRS | {"conf_low", "conf_high"}
+_OF_TESTS = OF_PAIRS | INTERVALS
 
 #: Models of a suite from which on a statistic within it is said.
 _FEW = 3
-
-_CENTRES = frozenset({"avg", "mean", "median"})
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -43,9 +43,9 @@ def notes(query: Query) -> Iterator[str]:
                 by, note = schema.APART[table]
                 if _most(query, node, [(f'count(DISTINCT "{alias}"."{by}")', each)])[0] > 1:
                     yield f"{table}: {note}"
-                elif table in schema.CLUSTERS and name_of(each) in _CENTRES:
+                elif table in schema.CLUSTERS and name_of(each) in CENTRES:
                     yield from _of_ways(query, node, each, alias, table)
-            if table in schema.CLUSTERS and name_of(each) in _CENTRES:
+            if table in schema.CLUSTERS and name_of(each) in CENTRES:
                 yield from _of_unequal(query, node, each, alias, table)
             if table in schema.CLUSTERS and name_of(each) in _OF_SPREAD:
                 yield from _of_clusters(query, node, each, alias, table)

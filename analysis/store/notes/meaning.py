@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.store.notes.query.query import OF_PAIRS, SPREADS, Query, column_groups, name_of
+from analysis.store.notes.query.query import (
+    INTERVALS,
+    OF_PAIRS,
+    SPREADS,
+    Query,
+    column_groups,
+    name_of,
+)
 from analysis.store.statement import columns_of, within
 from collect import schema
 
@@ -116,7 +123,10 @@ def _recipes(query: Query) -> Iterator[str]:
             is_of_growth = any("growth" in it or "log_gain" in it for it in query.columns)
             if not is_of_growth or "network_id" in groups:
                 continue
-            of, unmet = f'"{alias}"', f"CASE WHEN NOT {_TOLD} THEN network_id END"
+            of, unmet = (
+                f'"{alias}"',
+                f'CASE WHEN NOT "{alias}".{_TOLD} THEN "{alias}".network_id END',
+            )
             asked = [f"count(DISTINCT {of}.{it})" for it in ("family", "network_id")]
             asked.append(f"count(DISTINCT {unmet})")
             rows = query.counts(query.ungrouped(node), [(sql, None) for sql in asked])
@@ -138,7 +148,7 @@ def _categories(query: Query) -> Iterator[str]:
     """Yield that prompts of one category are alike, in an interval or a spread over prompts."""
     for node, each in query.over_rows():
         for alias, table in query.tables(node).items():
-            if table != "prompt_gain" or name_of(each) not in SPREADS | {"conf_low", "conf_high"}:
+            if table != "prompt_gain" or name_of(each) not in SPREADS | INTERVALS:
                 continue
             asked = [f'count(DISTINCT "{alias}"."{it}")' for it in ("prompt_id", "category")]
             rows = query.counts(node, [(sql, each) for sql in asked]) or []

@@ -9,7 +9,8 @@ Which tables hold models, and of which measured models they may lack, is declare
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.store import contents
@@ -61,49 +62,44 @@ def notes(query: Query) -> Iterator[str]:
     yield from lacking(query)
 
 
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The rows of an answer, by whose models they rest on.
+
+    Attributes
+    ----------
+    are_mixed
+        Whether a row takes networks trained here and models of others together.
+    are_apart
+        Whether some rows are of networks trained here alone, grouped by who made them.
+    names
+        The columns that rows are grouped by, where those are all.
+    of_one
+        The rows that rest on one model, by their values of these columns.
+    has_tuned
+        Whether one of these is a model and the one fine-tuned from it.
+    """
+
+    are_mixed: bool = False
+    are_apart: bool = False
+    names: str = ""
+    of_one: tuple[str, ...] = ()
+    has_tuned: bool = False
+
+
 def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong where networks trained here stand among models, or a lab has one."""
     sql = f"SELECT model_id, {schema.KIND}, base_model_id FROM main.model ORDER BY 1"
     models = query.cursor.execute(sql).fetchall()
     kinds = {name: is_own for name, is_own, _ in models}
-    base = "".join(
-        f" WHEN {schema.quoted(name)} THEN {schema.quoted(of)}" for name, _, of in models if of
-    )
-    one = f"CASE {{model_id}}{base} ELSE {{model_id}} END" if base else "{model_id}"
-    own = [name for name, is_own in kinds.items() if is_own]
-    values = ", ".join(map(schema.quoted, own)) or "NULL"
-    seen: dict[int, bool] = {}
-    is_maker, has_tuned, single = False, False, dict[str, list[str]]()
-    for node in query.selects:
-        counted = [each for each in called(node) if name_of(each) in query.means]
-        groups = query.groups(node)
-        makers = [it for it in groups if "column_names" in it and it["column_names"][-1] in _MAKERS]
-        if not counted and not makers:
-            continue
-        if "model_id" in column_groups(groups):
-            seen[id(node)] = False
-            continue
-        asked = [
-            *(("count(DISTINCT {model_id} IN (" + values + "))", each) for each in counted),
-            *((f"count(DISTINCT {one})", each) for each in counted),
-            *(("count(DISTINCT {model_id})", each) for each in counted),
-            ("bool_and({model_id} IN (" + values + "))", None),
-        ]
-        labels = _labels(query, node, groups) if makers else []
-        rows = query.rows(node, asked, "model_id", labels)
-        if rows is None:
-            continue
-        n = len(counted)
-        seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
-        is_maker |= bool(makers) and {row[3 * n] for row in rows} >= {True, False}
-        named = [row for row in rows if 1 in row[n : 2 * n] and None not in row[3 * n + 1 :]]
-        of_one = {" / ".join(map(str, row[3 * n + 1 :])) for row in named}
-        has_tuned |= any(it > 1 for row in named for it in row[2 * n : 3 * n])
-        if labels and len(rows) > 1 and of_one:
-            single[" / ".join(str(it["column_names"][-1]) for it in labels)] = sorted(of_one)
+    base = {name: of for name, _, of in models if of}
+    values = ", ".join(schema.quoted(name) for name, is_own in kinds.items() if is_own) or "NULL"
+    probed = {id(node): _probed(query, node, values, base) for node in query.selects}
+    found = {place: it for place, it in probed.items() if it is not None}
+    seen = {place: it.are_mixed for place, it in found.items()}
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
-    reading = _Unprobed(known, query.means, query, seen, kinds)
     held = f"SELECT count(*) FROM {{}} WHERE model_id IN ({values})"
+    reading = _Unprobed(known, query.means, query, seen, kinds)
     unasked = [] if any(seen.values()) else reading.noted_in(query.tree)
     if any(seen.values()) or any(
         query.cursor.execute(held.format(name)).fetchall() != [(0,)] for name in unasked
@@ -112,30 +108,58 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             f"{', '.join(tables)}: small networks trained here and models of others are taken "
             f"together; WHERE NOT {schema.KIND} (in model and model_gain) leaves the networks out"
         )
-    elif is_maker:
+    elif any(it.are_apart for it in found.values()):
         yield (
             f"{', '.join(tables)}: some groups are small networks trained here, which are no lab's "
             f"models; WHERE NOT {schema.KIND} (in model and model_gain) leaves them out"
         )
     else:
         yield from dict.fromkeys(_counted(query, values))
-    for maker, labels in single.items():
-        more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
-        yield (
-            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each"
-            f"{', or it and its fine-tuned one' * has_tuned}, which does not tell a "
-            f"{'group' if '/' in maker else maker} from a model"
-        )
+    yield from dict.fromkeys(_of_one(it) for it in found.values() if it.of_one)
 
 
-def _labels(query: Query, node: Any, groups: Sequence[Any]) -> list[Any]:
-    """Return the columns that rows are grouped by, without names that a SELECT gives them.
+def _of_one(groups: _Groups) -> str:
+    """Return which rows of an answer rest on one model each."""
+    n_more = len(groups.of_one) - _MOST_NAMED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return (
+        f"{groups.names}: {', '.join(groups.of_one[:_MOST_NAMED])}{more} rest on one model each"
+        f"{', or it and its fine-tuned one' * groups.has_tuned}, which does not tell a "
+        f"{'group' if '/' in groups.names else groups.names} from a model"
+    )
 
-    None where rows are grouped by something else too.
+
+def _probed(query: Query, node: Any, own: str, base: Mapping[str, str]) -> _Groups | None:
+    """Return whose models the rows of a SELECT rest on; None where it cannot be asked.
+
+    ``own`` are the networks trained here, ``base`` is what a model was fine-tuned from.
     """
-    columns = {it for source in query.sources(node).values() for it in source.columns}
-    labels = [it for it in groups if column_groups([it]) <= columns]
-    return labels if all("column_names" in it for it in labels) else []
+    counted = [each for each in called(node) if name_of(each) in query.means]
+    groups = query.groups(node)
+    is_by_maker = not column_groups(groups).isdisjoint(_MAKERS)
+    if not counted and not is_by_maker:
+        return None
+    if "model_id" in column_groups(groups):
+        return _Groups()
+    cases = (f" WHEN {schema.quoted(name)} THEN {schema.quoted(of)}" for name, of in base.items())
+    root = f"CASE {{model_id}}{''.join(cases)} ELSE {{model_id}} END" if base else "{model_id}"
+    of_each = ("{model_id} IN (" + own + ")", root, "{model_id}")
+    asked = [(f"count(DISTINCT {it})", each) for it in of_each for each in counted]
+    labels = query.known_groups(node) if is_by_maker else []
+    labels = labels if all("column_names" in it for it in labels) else []
+    rows = query.rows(node, [*asked, ("bool_and(" + of_each[0] + ")", None)], "model_id", labels)
+    if rows is None:
+        return None
+    n = len(counted)
+    named = [row for row in rows if 1 in row[n : 2 * n] and None not in row[3 * n + 1 :]]
+    of_one = {" / ".join(map(str, row[3 * n + 1 :])) for row in named}
+    return _Groups(
+        are_mixed=any(it > 1 for row in rows for it in row[:n]),
+        are_apart=is_by_maker and {row[3 * n] for row in rows} >= {True, False},
+        names=" / ".join(str(it["column_names"][-1]) for it in labels),
+        of_one=tuple(sorted(of_one)) if labels and len(rows) > 1 else (),
+        has_tuned=any(it > 1 for row in named for it in row[2 * n : 3 * n]),
+    )
 
 
 def _counted(query: Query, own: str) -> Iterator[str]:

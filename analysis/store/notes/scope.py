@@ -83,10 +83,11 @@ def _of_models(query: Query, node: Any, alias: str) -> Iterator[str]:
     rows = query.counts(query.ungrouped(node), [(sql, None) for sql in asked]) or [(0, 0, 0, 0)]
     n, *counts = rows[0]
     if n not in counts:
-        said = [f"{some} {words}" for some, words in zip(counts, kinds.values(), strict=True)]
+        pairs = zip(counts, kinds.values(), strict=True)
+        said = ", ".join(f"{some} {words}" for some, words in pairs if some)
         yield (
-            f"model: the {n} rows are {', '.join(it for it in said if it[0] != '0')}, some of "
-            f"several kinds or none; {', '.join(kinds)} tell them apart"
+            f"model: the {n} rows are {said}, some of several kinds or none; {', '.join(kinds)} "
+            "tell them apart"
         )
 
 
@@ -114,8 +115,8 @@ def _of_prompts(query: Query, node: Any, alias: str) -> Iterator[str]:
     n_prompts, n_sets = query.cursor.execute(_OTHER_PROMPTS).fetchone() or (0, 0)
     if n_sets:
         yield (
-            f"prompt_gain has the prompts of one set; {n_prompts} prompts of {n_sets} others: "
-            "raw.prompt_gain"
+            f"prompt_gain has one prompt set of each model; {n_prompts} prompts of {n_sets} "
+            "others: raw.prompt_gain"
         )
 
 

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.store.notes.query.conditions import conjuncts, constants
-from analysis.store.notes.query.query import Query, arguments_of, column_groups, name_of
+from analysis.store.notes.query.query import CENTRES, Query, arguments_of, column_groups, name_of
 from analysis.store.notes.scale import units_of_columns
 from analysis.store.statement import columns_of, named_within
 from collect import schema
-
-_CENTRES = frozenset({"avg", "mean", "median"})
 
 #: By how much means of a group must differ to be noted, by what tells them apart.
 _FAR = {"layer": 5.0, "model_id": 3.0}
@@ -31,7 +29,7 @@ def notes(query: Query) -> Iterator[str]:
         columns = " with ".join(sorted(columns_of(arguments_of(each))))
         is_cut = any(column_groups([it]) != {"model_id"} for it in query.groups(node))
         for alias, table in query.tables(node).items():
-            if name_of(each) not in _CENTRES or "layer" not in schema.KEYS.get(table, ()):
+            if name_of(each) not in CENTRES or "layer" not in schema.KEYS.get(table, ()):
                 continue
             of_own = [
                 it for it in columns_of(arguments_of(each)) if (table, it) in units_of_columns()
@@ -74,8 +72,7 @@ def _ranges(
 
     The name is that of the model whose blocks they are, or that has the largest.
     """
-    known = {it for source in query.sources(node).values() for it in source.columns}
-    groups = [it for it in query.groups(node) if column_groups([it]) <= known]  # no alias alone
+    groups = query.known_groups(node)
     of_model = f'"{alias}"."model_id"'
     places = [*groups, of_model, f'"{alias}"."layer"'] if by == "layer" else [*groups, of_model]
     values: dict[tuple[Any, ...], list[tuple[float, str]]] = {}

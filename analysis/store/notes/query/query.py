@@ -27,6 +27,12 @@ SPREADS = frozenset(
     {"mad", "sem", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"}
 )
 
+#: Functions whose result is a typical value.
+CENTRES = frozenset({"avg", "mean", "median"})
+
+#: Macros of the store that give the ends of an interval of a mean.
+INTERVALS = frozenset({"conf_low", "conf_high"})
+
 _LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
@@ -121,6 +127,11 @@ class Query:
                 it for it, some in zip(chosen, names, strict=True) if some.isdisjoint(self.counting)
             ]
         return groups
+
+    def known_groups(self, node: Any) -> list[Any]:
+        """Return what a SELECT groups by in terms of its tables, without names that it gives."""
+        known = {it for source in self.sources(node).values() for it in source.columns}
+        return [it for it in self.groups(node) if column_groups([it]) <= known]
 
     def ungrouped(self, node: Any) -> Any:
         """Return a SELECT of what it reads and WHERE alone, for aggregates over all its rows."""
